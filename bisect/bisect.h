@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The bisection engine: which commit moved a number, how sure are we, what
+ * to measure next. Pure: no I/O, no clock, no randomness, no threads; the same
+ * calls give the same answers, so it can be simulated a million times.
+ *
+ * Commits are indices 0 … n-1 in topological order, parents first. Index 0 is
+ * the good end point (it cannot be the culprit), n-1 the bad one. Hypothesis
+ * c: every commit that has c as ancestor-or-self is on the bad level, all
+ * others on the good level. Both levels and the noise variance are unknown
+ * and integrated out (docs/STATISTICS.md, "Bisection").
+ *
+ * Values are natural logarithms of KPI values: effects are ratios.
+ */
+#ifndef FL_BISECT_BISECT_H
+#define FL_BISECT_BISECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct fl_bisect;
+
+struct fl_bisect_commit {
+	const int *parents; /* indices below its own; outside of range: left out */
+	int nparents;
+	/* relative prior weight >= 0; 0: cannot change the image */
+	double prior;
+};
+
+/* The noise model: prior on the variance of one boot value. */
+struct fl_bisect_noise {
+	double s0sq; /* > 0: prior variance (log scale) */
+	double nu0; /* >= 0: its weight in degrees of freedom */
+	double lambda; /* sa² ÷ boot variance: layout noise of an image */
+};
+
+struct fl_bisect_params {
+	bool exact; /* exact clock: the gate of that clock */
+	double confidence; /* stop at this class mass, e.g. 0.95 */
+	double min_effect; /* |log ratio| below which the gate says no */
+	int gate_min_boots; /* boots an end point needs: exact 2, wall 5 */
+	int gate_max_boots; /* per end point; then DOES_NOT_REPRODUCE */
+	double gate_t; /* wall clock: |t| needed, e.g. 4 */
+	int max_runs; /* budget of boots; 0 = none */
+};
+
+/* n >= 2. parents and prior are copied. NULL when the graph is malformed
+ * (a parent at or above its child, a negative or non-finite prior, no
+ * candidate with a positive prior). Commits that are not ancestors-or-self of
+ * n-1, index 0 apart, are malformed too. */
+struct fl_bisect *fl_bisect_new(const struct fl_bisect_commit *commits, int n,
+				const struct fl_bisect_noise *noise,
+				const struct fl_bisect_params *params);
+void fl_bisect_free(struct fl_bisect *b);
+
+/* One boot value of commit i. Non-finite values are refused: -1. */
+int fl_bisect_add(struct fl_bisect *b, int i, double log_value);
+/* i cannot be tested (does not build or boot); it can still be the culprit. */
+void fl_bisect_skip(struct fl_bisect *b, int i);
+/* Seconds to test i once more: run_s, plus build_s when it has no image. */
+void fl_bisect_cost(struct fl_bisect *b, int i, double build_s, double run_s);
+
+enum fl_bisect_state {
+	FL_BISECT_GATE, /* the end points are being measured */
+	FL_BISECT_SEARCH,
+	FL_BISECT_FOUND, /* one class holds >= confidence */
+	FL_BISECT_SHORTLIST, /* budget spent, or nothing left to test */
+	FL_BISECT_DOES_NOT_REPRODUCE, /* the end points do not differ */
+};
+const char *fl_bisect_state_str(enum fl_bisect_state s);
+
+/* Recomputes everything below from what was added. */
+enum fl_bisect_state fl_bisect_update(struct fl_bisect *b);
+
+/* n values that sum to 1 over the candidates; owned by b, valid until the
+ * next update. */
+const double *fl_bisect_posterior(const struct fl_bisect *b);
+
+/*
+ * The best commits to boot next, most useful first: at most k, written to
+ * out; the same commit may appear twice (end points at the gate). 0 when the
+ * state is final. Skipped commits never appear.
+ */
+int fl_bisect_next(const struct fl_bisect *b, int k, int *out);
+
+/*
+ * The answer: the smallest set of classes whose mass reaches confidence,
+ * most probable first. A class holds candidates that no testable commit
+ * separates. Writes at most max indices to out; returns how many there are;
+ * *mass is their summed posterior.
+ */
+int fl_bisect_answer(const struct fl_bisect *b, int max, int *out,
+		     double *mass);
+
+/* Levels (log values) and noise as believed now, given the most probable
+ * hypothesis. */
+struct fl_bisect_levels {
+	double good, bad; /* means */
+	double sigma; /* standard deviation of one boot value */
+	double t; /* end points' difference over its standard error */
+	bool third_level; /* some tested commit is > 4 SE from both */
+	int third_commit; /* which, or -1 */
+};
+void fl_bisect_get_levels(const struct fl_bisect *b,
+			  struct fl_bisect_levels *ret);
+
+/* Boots added so far, of i or (i < 0) of all. */
+int fl_bisect_boots(const struct fl_bisect *b, int i);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Jobs: what to measure. A job is a JSON file (jobs/NAME.json, documented in
+ * faultline-job(5)): a program, a parameter matrix, the kernel options it
+ * needs. Its expansion is a list of cases. Unknown keys are errors that name
+ * the file and the key path.
+ */
+#ifndef FL_JOB_H
+#define FL_JOB_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include "util/err.h"
+#include "util/fs.h"
+#include "util/strv.h"
+
+struct fl_case {
+	/* canonical, e.g. "page_fault3/process/nr_task=1/xfs" */
+	char *name;
+	/* flat object of parameters; every default is filled in:
+	 * program, mode, nr_task, memsize (bytes), fs, … */
+	json_t *params;
+};
+
+struct fl_job {
+	char *name, *path, *description;
+	char hash[FL_HASH_HEX]; /* of the canonical text of what it asks for */
+	json_t *doc; /* the file as parsed */
+	struct fl_case *cases;
+	size_t ncases;
+	struct fl_strv kconfig; /* options its kernels need, "CONFIG_X=y" */
+	int64_t timeout_s; /* no progress from a guest for so long: hang */
+	json_t *thresholds; /* [{"kpi","case" (fnmatch),"exact","wall"}] or NULL */
+};
+
+void fl_job_free(struct fl_job *job);
+FL_DEFINE_FREEP(fl_job_free, struct fl_job)
+
+/* name: a path, or the NAME of a file in one of dirs. */
+int fl_job_load(const char *name, const struct fl_strv *dirs,
+		struct fl_job **ret, struct fl_err *err);
+
+/* NULL when the job has no such case. */
+const struct fl_case *fl_job_case(const struct fl_job *job, const char *name);
+
+/* The KPIs a case can yield, their units and which way is better. */
+struct fl_kpi {
+	const char *name, *unit;
+	int better; /* +1 higher, -1 lower, 0 neither: never judged */
+};
+/* NULL when unknown. */
+const struct fl_kpi *fl_kpi_find(const char *name);
+/* The KPI that is judged first under a clock ("exact" or "wall"). */
+const char *fl_kpi_primary(const char *clock);
+
+#endif
