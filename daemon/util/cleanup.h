@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define _cleanup_(f) __attribute__((cleanup(f)))
-#define _printf_(a, b) __attribute__((format(printf, a, b)))
+#define _printf_(a, b) __attribute__((format(printf, a, b), nonnull(a)))
 #define _unused_ __attribute__((unused))
 
 #define FL_DEFINE_FREEP(func, type)                                           \
