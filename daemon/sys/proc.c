@@ -57,8 +57,8 @@ int fl_proc_spawn(const struct fl_proc_spec *spec, pid_t *ret,
 	ssize_t n;
 
 	if (pipe2(pipefd, O_CLOEXEC) < 0)
-		return fl_err_set(err, -errno, FL_E_INFRA, "cannot make a pipe: %s",
-				  strerror(errno));
+		return fl_err_set(err, -errno, FL_E_INFRA,
+				  "cannot make a pipe: %s", strerror(errno));
 	if (pipefd[1] < 4) { /* leaves room for close_range(3, fail - 1) */
 		int high = fcntl(pipefd[1], F_DUPFD_CLOEXEC, 16);
 
@@ -151,8 +151,8 @@ int fl_proc_run(const struct fl_proc_spec *spec, double timeout_s,
 	if (r < 0)
 		return r;
 	pidfd = pidfd_of(pid);
-	r = wait_pid(pid, pidfd, timeout_s > 0 ? (int64_t)(timeout_s * 1000) : -1,
-		     &status);
+	r = wait_pid(pid, pidfd,
+		     timeout_s > 0 ? (int64_t)(timeout_s * 1000) : -1, &status);
 	if (r == 0) {
 		fl_proc_kill(pid, 2000);
 		ret->end = FL_PROC_TIMEOUT;
@@ -161,8 +161,9 @@ int fl_proc_run(const struct fl_proc_spec *spec, double timeout_s,
 		take_status(status, ret);
 		kill(-pid, SIGKILL);
 	} else {
-		return fl_err_set(err, r, FL_E_INFRA, "cannot wait for '%s': %s",
-				  spec->argv[0], strerror(-r));
+		return fl_err_set(err, r, FL_E_INFRA,
+				  "cannot wait for '%s': %s", spec->argv[0],
+				  strerror(-r));
 	}
 	ret->seconds = (double)(fl_clock_mono_ms() - start) / 1000;
 	return 0;
@@ -189,8 +190,8 @@ int fl_proc_capture(char *const *argv, size_t max, struct fl_buf *out,
 	if (r < 0)
 		return r;
 	if (res.end != FL_PROC_EXITED || res.code)
-		return fl_err_set(err, -EIO, FL_E_INFRA, "'%s' failed (%s %d): %.300s",
-				  argv[0],
+		return fl_err_set(err, -EIO, FL_E_INFRA,
+				  "'%s' failed (%s %d): %.300s", argv[0],
 				  res.end == FL_PROC_EXITED ? "exit status" :
 							      "signal",
 				  res.code, fl_buf_str(&text));

@@ -9,13 +9,18 @@
 
 /* The system as programs need it, and nothing of /root, /home, /var, /srv. */
 static const char *const system_dirs[] = {
-	"/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf",
-	"/etc/ld.so.conf.d", "/etc/ssl/openssl.cnf", "/opt",
+	"/usr",
+	"/etc/alternatives",
+	"/etc/ld.so.cache",
+	"/etc/ld.so.conf",
+	"/etc/ld.so.conf.d",
+	"/etc/ssl/openssl.cnf",
+	"/opt",
 };
 
 /* On merged-/usr systems these are links; elsewhere they are folders. */
-static const char *const root_dirs[] = { "/bin", "/sbin", "/lib", "/lib32",
-					 "/lib64", "/libx32" };
+static const char *const root_dirs[] = { "/bin",   "/sbin",  "/lib",
+					 "/lib32", "/lib64", "/libx32" };
 
 void fl_sandbox_clear(struct fl_sandbox *s)
 {
@@ -54,14 +59,15 @@ void fl_sandbox_argv(const struct fl_sandbox *s, struct fl_strv *argv)
 			     system_dirs[i], NULL);
 	for (size_t i = 0; i < FL_ARRAY_SIZE(root_dirs); i++)
 		add_root_dir(argv, root_dirs[i]);
-	fl_strv_addl(argv, "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
-		     NULL);
+	fl_strv_addl(argv, "--dev", "/dev", "--proc", "/proc", "--tmpfs",
+		     "/tmp", NULL);
 	for (size_t i = 0; i < s->ro.n; i++)
 		fl_strv_addl(argv, "--ro-bind", s->ro.s[i], s->ro.s[i], NULL);
 	for (size_t i = 0; i < s->rw.n; i++)
 		fl_strv_addl(argv, "--bind", s->rw.s[i], s->rw.s[i], NULL);
 	for (size_t i = 0; i < s->dev.n; i++)
-		fl_strv_addl(argv, "--dev-bind", s->dev.s[i], s->dev.s[i], NULL);
+		fl_strv_addl(argv, "--dev-bind", s->dev.s[i], s->dev.s[i],
+			     NULL);
 	for (size_t i = 0; i < s->env.n; i++) {
 		const char *eq = strchr(s->env.s[i], '=');
 		_cleanup_free_ char *name = NULL;

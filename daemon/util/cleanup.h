@@ -16,17 +16,17 @@
 #define _printf_(a, b) __attribute__((format(printf, a, b), nonnull(a)))
 #define _unused_ __attribute__((unused))
 
-#define FL_DEFINE_FREEP(func, type)                                           \
-	static inline _unused_ void func##p(type **p)                         \
-	{                                                                     \
-		func(*p);                                                     \
+#define FL_DEFINE_FREEP(func, type)                   \
+	static inline _unused_ void func##p(type **p) \
+	{                                             \
+		func(*p);                             \
 	}
 
-#define fl_steal(p)                                                           \
-	({                                                                    \
-		__typeof__(p) steal_ = (p);                                   \
-		(p) = NULL;                                                   \
-		steal_;                                                       \
+#define fl_steal(p)                         \
+	({                                  \
+		__typeof__(p) steal_ = (p); \
+		(p) = NULL;                 \
+		steal_;                     \
 	})
 
 #define FL_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -41,8 +41,8 @@ int fl_fs_mkdirs(const char *path, struct fl_err *err)
 		*p = '\0';
 		if (mkdir(copy, 0777) < 0 && errno != EEXIST)
 			return fl_err_set(err, -errno, FL_E_INFRA,
-					  "cannot create folder '%s': %s",
-					  copy, strerror(errno));
+					  "cannot create folder '%s': %s", copy,
+					  strerror(errno));
 		if (!c)
 			return 0;
 		*p = c;
@@ -99,8 +99,8 @@ static int read_from(const char *path, size_t max, bool tail,
 			if (tail) /* it grew meanwhile: enough is enough */
 				break;
 			return fl_err_set(err, -EFBIG, FL_E_USER,
-					  "'%s' is larger than %zu bytes",
-					  path, max);
+					  "'%s' is larger than %zu bytes", path,
+					  max);
 		}
 		fl_buf_add(out, chunk, (size_t)n);
 	}

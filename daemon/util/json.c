@@ -7,8 +7,7 @@
 #include <string.h>
 #include "fs.h"
 
-int fl_json_load(const char *path, size_t max, json_t **ret,
-		 struct fl_err *err)
+int fl_json_load(const char *path, size_t max, json_t **ret, struct fl_err *err)
 {
 	_cleanup_buf_ struct fl_buf text = { 0 };
 	json_error_t je;
@@ -17,19 +16,19 @@ int fl_json_load(const char *path, size_t max, json_t **ret,
 
 	if (r < 0)
 		return r;
-	j = json_loadb(fl_buf_str(&text), text.len,
-		       JSON_REJECT_DUPLICATES, &je);
+	j = json_loadb(fl_buf_str(&text), text.len, JSON_REJECT_DUPLICATES,
+		       &je);
 	if (!j)
-		return fl_err_set(err, -EINVAL, FL_E_USER,
-				  "'%s' line %d: %s", path, je.line, je.text);
+		return fl_err_set(err, -EINVAL, FL_E_USER, "'%s' line %d: %s",
+				  path, je.line, je.text);
 	*ret = j;
 	return 0;
 }
 
 int fl_json_save(const char *path, const json_t *j, struct fl_err *err)
 {
-	_cleanup_free_ char *text =
-		json_dumps(j, JSON_SORT_KEYS | JSON_INDENT(2) | JSON_ENCODE_ANY);
+	_cleanup_free_ char *text = json_dumps(
+		j, JSON_SORT_KEYS | JSON_INDENT(2) | JSON_ENCODE_ANY);
 	_cleanup_free_ char *line = NULL;
 
 	if (!text)
@@ -41,8 +40,8 @@ int fl_json_save(const char *path, const json_t *j, struct fl_err *err)
 
 char *fl_json_text(const json_t *j)
 {
-	char *s = json_dumps(j, JSON_SORT_KEYS | JSON_COMPACT |
-					JSON_ENCODE_ANY);
+	char *s =
+		json_dumps(j, JSON_SORT_KEYS | JSON_COMPACT | JSON_ENCODE_ANY);
 
 	return s ? s : fl_strdup("null");
 }
@@ -72,10 +71,11 @@ int fl_json_int(const json_t *obj, const char *key, const char *path,
 	int64_t i = json_integer_value(v);
 
 	if (!json_is_integer(v) || i < min || i > max)
-		return fl_err_set(err, -EINVAL, FL_E_USER,
-				  "%s%s%s: expected a whole number from %lld to %lld",
-				  path, *path ? "." : "", key, (long long)min,
-				  (long long)max);
+		return fl_err_set(
+			err, -EINVAL, FL_E_USER,
+			"%s%s%s: expected a whole number from %lld to %lld",
+			path, *path ? "." : "", key, (long long)min,
+			(long long)max);
 	*ret = i;
 	return 0;
 }
@@ -122,7 +122,7 @@ int fl_json_only(const json_t *obj, const char *path, const char *const *known,
 		return fl_err_set(err, -EINVAL, FL_E_USER,
 				  "%s: expected an object",
 				  *path ? path : "top level");
-	json_object_foreach ((json_t *)obj, key, v) {
+	json_object_foreach((json_t *)obj, key, v) {
 		size_t i = 0;
 
 		while (known[i] && strcmp(known[i], key))

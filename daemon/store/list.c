@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The listings: one query per fl_rows, most of them over the views that
+ * people may use too. See store.h.
+ */
+#include "db.h"
+
+#include <stdarg.h>
+
+static const char *const queries[FL_ROWS_N] = {
+	[FL_ROWS_TREES] = "SELECT name, url, path, fetched, fetch_error, "
+			  "(SELECT count(*) FROM kernel k WHERE k.tree_id = "
+			  "tree.id) AS kernels FROM tree ORDER BY name",
+	[FL_ROWS_KERNELS] = "SELECT * FROM v_kernel ORDER BY id",
+	[FL_ROWS_KERNEL] = "SELECT * FROM v_kernel WHERE id = ?",
+	[FL_ROWS_HOSTS] =
+		"SELECT h.name, h.driver, h.clock, (SELECT count(*) FROM run r "
+		"WHERE r.host_id = h.id AND r.status <> 'queued') AS runs, "
+		"(SELECT max(finished) FROM run r WHERE r.host_id = h.id) "
+		"AS last FROM host h ORDER BY h.name",
+	[FL_ROWS_RUNS] = "SELECT * FROM v_run ORDER BY id",
+	[FL_ROWS_RUN] = "SELECT v.*, r.env FROM v_run v JOIN run r "
+			"ON r.id = v.id WHERE v.id = ?",
+	[FL_ROWS_RUN_CASES] =
+		"SELECT c.name AS \"case\", rc.status, rc.reason, q.name AS "
+		"kpi, q.unit, avg(s.value) AS value, count(s.value) AS samples "
+		"FROM run_case rc JOIN \"case\" c ON c.id = rc.case_id "
+		"LEFT JOIN sample s ON s.run_id = rc.run_id "
+		"AND s.case_id = rc.case_id LEFT JOIN kpi q ON q.id = s.kpi_id "
+		"WHERE rc.run_id = ? GROUP BY rc.case_id, q.id "
+		"ORDER BY c.name, q.name",
+	[FL_ROWS_RUN_ENV] =
+		"SELECT r.env, r.id AS run FROM run r JOIN kernel k "
+		"ON k.id = r.kernel_id, kernel me WHERE me.id = ?1 "
+		"AND (k.id = me.id OR k.image_hash = me.image_hash) "
+		"AND r.recipe_id = ?2 AND r.env IS NOT NULL "
+		"AND r.status IN ('done', 'case-failed') "
+		"ORDER BY r.id DESC LIMIT 1",
+	[FL_ROWS_RESULTS] =
+		"SELECT v.*, x.case_id, x.kpi_id FROM v_comparison v "
+		"JOIN comparison_result x ON x.comparison_id = v.id "
+		"JOIN \"case\" c ON c.id = x.case_id AND c.name = v.\"case\" "
+		"JOIN kpi q ON q.id = x.kpi_id AND q.name = v.kpi "
+		"WHERE v.id = ?1 ORDER BY v.\"case\", v.kpi",
+	[FL_ROWS_SHIFTS] =
+		"SELECT x.*, c.name AS \"case\", q.name AS kpi, q.unit, "
+		"q.better, c.params, (SELECT coalesce(sum(a.share), 0) "
+		"FROM attribution a JOIN bisection b ON b.id = a.bisection_id "
+		"WHERE b.comparison_id = x.comparison_id AND b.status = 'found' "
+		"AND a.case_id = x.case_id AND a.kpi_id = x.kpi_id) "
+		"AS explained, (SELECT count(*) FROM bisection b "
+		"WHERE b.comparison_id = x.comparison_id AND b.case_id = "
+		"x.case_id AND b.kpi_id = x.kpi_id) AS tried "
+		"FROM comparison_result x "
+		"JOIN \"case\" c ON c.id = x.case_id "
+		"JOIN kpi q ON q.id = x.kpi_id WHERE x.comparison_id = ?1 "
+		"AND x.shift = 1 AND coalesce(x.second_isa, '') <> 'artefact' "
+		"ORDER BY abs(x.effect) DESC, c.name, q.name",
+	[FL_ROWS_COMPARISON] =
+		"SELECT m.id, m.status, m.reason, m.boots, m.recipe_id, "
+		"m.base_kernel_id, m.head_kernel_id, h.name AS host, h.clock, "
+		"h.driver, j.name AS job, bk.sha AS base_sha, "
+		"hk.sha AS head_sha, bc.described AS base, "
+		"hc.described AS head, t.name AS tree, t.url, "
+		"bk.tree_id FROM comparison m "
+		"JOIN host h ON h.id = m.host_id JOIN job j ON j.id = m.job_id "
+		"JOIN kernel bk ON bk.id = m.base_kernel_id "
+		"JOIN kernel hk ON hk.id = m.head_kernel_id "
+		"JOIN commit_info bc ON bc.sha = bk.sha "
+		"JOIN commit_info hc ON hc.sha = hk.sha "
+		"JOIN tree t ON t.id = bk.tree_id WHERE m.id = ?",
+	[FL_ROWS_BISECTIONS] = "SELECT * FROM v_bisection ORDER BY id",
+	[FL_ROWS_BISECTION] =
+		"SELECT v.*, b.comparison_id, b.case_id, b.kpi_id, b.good_sha, "
+		"b.bad_sha FROM v_bisection v JOIN bisection b ON b.id = v.id "
+		"WHERE v.id = ?",
+	[FL_ROWS_BISECTIONS_OF] =
+		"SELECT v.* FROM v_bisection v JOIN bisection b ON b.id = v.id "
+		"WHERE b.comparison_id = ? ORDER BY v.id",
+	[FL_ROWS_BISECTION_COMMITS] =
+		"SELECT g.idx, g.sha, g.parents, g.prior, c.subject, "
+		"c.described FROM bisection_commit g "
+		"JOIN commit_info c ON c.sha = g.sha "
+		"WHERE g.bisection_id = ? ORDER BY g.idx",
+	[FL_ROWS_BISECTION_STEPS] =
+		"SELECT s.n, s.idx, g.sha, c.subject, c.described, s.outcome, "
+		"s.boots, s.value, s.candidates, s.posterior, s.kernel_id, "
+		"k.reason AS build_reason FROM bisection_step s "
+		"JOIN bisection_commit g ON g.bisection_id = s.bisection_id "
+		"AND g.idx = s.idx JOIN commit_info c ON c.sha = g.sha "
+		"JOIN kernel k ON k.id = s.kernel_id "
+		"WHERE s.bisection_id = ? ORDER BY s.n",
+	[FL_ROWS_ATTRIBUTIONS] =
+		"SELECT a.*, c.name AS \"case\", c.params, q.name AS kpi, "
+		"q.unit, q.better, x.base_value, x.head_value, x.base_sd, "
+		"x.head_sd, x.base_boots, x.head_boots, x.effect, x.lo, x.hi, "
+		"x.p, x.threshold, x.verdict, x.second_isa "
+		"FROM attribution a JOIN bisection b ON b.id = a.bisection_id "
+		"JOIN comparison_result x ON x.comparison_id = b.comparison_id "
+		"AND x.case_id = a.case_id AND x.kpi_id = a.kpi_id "
+		"JOIN \"case\" c ON c.id = a.case_id "
+		"JOIN kpi q ON q.id = a.kpi_id WHERE a.bisection_id = ? "
+		"ORDER BY a.explained DESC, abs(x.effect) DESC, c.name, q.name",
+	[FL_ROWS_REPORTS] =
+		"SELECT r.id, r.state, r.subject, r.reason, b.culprit_sha, "
+		"r.message_id, r.file, r.bisection_id, r.created, r.approved, "
+		"r.sent FROM report r JOIN bisection b ON b.id = r.bisection_id "
+		"ORDER BY r.id",
+	[FL_ROWS_RECIPIENTS] =
+		"SELECT field, mailbox, why FROM recipient "
+		"WHERE report_id = ? ORDER BY field DESC, mailbox",
+	[FL_ROWS_REQUESTS] = "SELECT * FROM request ORDER BY id",
+	[FL_ROWS_TREND] =
+		"SELECT k.sha, ci.described AS version, ci.commit_time, "
+		"h.name AS host, h.clock, c.name AS \"case\", q.name AS kpi, "
+		"q.unit, q.better, r.recipe_id, r.isa, avg(s.value) AS value, "
+		"min(s.value) AS low, max(s.value) AS high, "
+		"count(DISTINCT r.id) AS boots, max(r.finished) AS measured "
+		"FROM sample s JOIN run r ON r.id = s.run_id "
+		"JOIN kernel k ON k.id = r.kernel_id "
+		"JOIN commit_info ci ON ci.sha = k.sha "
+		"JOIN host h ON h.id = r.host_id "
+		"JOIN \"case\" c ON c.id = s.case_id "
+		"JOIN kpi q ON q.id = s.kpi_id "
+		"WHERE q.name = ?1 AND c.name GLOB ?2 AND ?3 IN ('', h.name) "
+		"AND r.finished >= ?4 AND r.isa = 'plain' "
+		"GROUP BY k.sha, h.id, c.id, r.recipe_id "
+		"ORDER BY h.name, c.name, r.recipe_id, ci.commit_time, k.id",
+	[FL_ROWS_COMMIT] = "SELECT * FROM commit_info WHERE sha = ?",
+	[FL_ROWS_CASE_PARAMS] =
+		"SELECT name AS \"case\", params FROM \"case\" WHERE id = ?",
+	[FL_ROWS_RECIPE] = "SELECT id, hash, doc FROM recipe WHERE id = ?",
+};
+
+int fl_store_rows(struct fl_store *s, enum fl_rows what, json_t **ret,
+		  struct fl_err *err, const char *types, ...)
+{
+	va_list ap;
+	int r;
+
+	va_start(ap, types);
+	r = fl_db_json(s, ret, err, queries[what], types, ap);
+	va_end(ap);
+	return r;
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Rows of comparisons, bisections and attributions. See store.h. */
+#include "db.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "../util/clock.h"
+
+static const char SQL_COMPARISON_NEW[] =
+	"INSERT INTO comparison (base_kernel_id, head_kernel_id, host_id, "
+	"job_id, recipe_id, boots, created) VALUES (?, ?, ?, ?, ?, ?, ?) "
+	"ON CONFLICT DO NOTHING";
+static const char SQL_COMPARISON_GET[] =
+	"SELECT id, status, reason FROM comparison WHERE base_kernel_id = ? "
+	"AND head_kernel_id = ? AND host_id = ? AND job_id = ? "
+	"AND recipe_id = ? AND boots = ?";
+static const char SQL_COMPARISON_FINISH[] =
+	"UPDATE comparison SET status = ?2, reason = ?3, finished = ?4 "
+	"WHERE id = ?1";
+static const char SQL_RESULT[] =
+	"INSERT OR REPLACE INTO comparison_result (comparison_id, case_id, "
+	"kpi_id, base_value, head_value, base_sd, head_sd, base_boots, "
+	"head_boots, effect, lo, hi, p, threshold, hidden, verdict, shift, "
+	"second_isa, reason) VALUES "
+	"(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+#define BISECTION_COLUMNS                                                      \
+	"id, comparison_id, case_id, kpi_id, tree_id, side, good_sha, "        \
+	"bad_sha, status, reason, culprit_sha, good_value, bad_value, sigma, " \
+	"confidence, share"
+
+static const char SQL_BISECTION_NEW[] =
+	"INSERT INTO bisection (comparison_id, case_id, kpi_id, tree_id, "
+	"side, good_sha, bad_sha, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+	"ON CONFLICT (comparison_id, case_id, kpi_id, side) DO NOTHING";
+static const char SQL_BISECTION_FIND[] =
+	"SELECT " BISECTION_COLUMNS " FROM bisection WHERE comparison_id = ? "
+	"AND case_id = ? AND kpi_id = ? AND side = ?";
+static const char SQL_BISECTION_BY_ID[] = "SELECT " BISECTION_COLUMNS
+					  " FROM bisection WHERE id = ?";
+static const char SQL_BISECTION_UPDATE[] =
+	"UPDATE bisection SET status = ?2, reason = ?3, good_value = ?4, "
+	"bad_value = ?5, sigma = ?6, culprit_sha = ?7, confidence = ?8, "
+	"share = ?9, finished = CASE WHEN ?2 = 'open' THEN NULL ELSE ?10 END "
+	"WHERE id = ?1";
+static const char SQL_BISECTION_COMMIT[] =
+	"INSERT INTO bisection_commit (bisection_id, idx, sha, parents, "
+	"prior) VALUES (?, ?, ?, ?, ?) "
+	"ON CONFLICT (bisection_id, idx) DO UPDATE SET prior = excluded.prior";
+static const char SQL_STEP_KNOWN[] =
+	"SELECT n FROM bisection_step WHERE bisection_id = ? AND idx = ?";
+static const char SQL_STEP_NEW[] =
+	"INSERT INTO bisection_step (bisection_id, n, idx, kernel_id, "
+	"outcome, boots, value, candidates, posterior, created) VALUES (?1, "
+	"(SELECT coalesce(max(n), 0) + 1 FROM bisection_step "
+	"WHERE bisection_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+static const char SQL_STEP_MORE[] =
+	"UPDATE bisection_step SET boots = ?3, value = ?4, outcome = ?5 "
+	"WHERE bisection_id = ?1 AND n = ?2";
+static const char SQL_ATTRIBUTION[] =
+	"INSERT OR REPLACE INTO attribution (bisection_id, case_id, kpi_id, "
+	"parent_value, culprit_value, boots, on_base_value, share, explained) "
+	"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+void fl_comparison_clear(struct fl_comparison *c)
+{
+	free(c->status);
+	free(c->reason);
+	*c = (struct fl_comparison){ 0 };
+}
+
+int fl_store_comparison(struct fl_store *s, struct fl_comparison *c,
+			struct fl_err *err)
+{
+	sqlite3_stmt *st;
+	int r = fl_db_exec(s, err, SQL_COMPARISON_NEW, "iiiiiii",
+			   c->base_kernel_id, c->head_kernel_id, c->host_id,
+			   c->job_id, c->recipe_id, c->boots, fl_clock_now());
+
+	if (!r)
+		r = fl_db_open(s, &st, err, SQL_COMPARISON_GET, "iiiiii",
+			       c->base_kernel_id, c->head_kernel_id, c->host_id,
+			       c->job_id, c->recipe_id, c->boots);
+	if (!r)
+		r = fl_db_step(s, st, err);
+	if (r <= 0)
+		return r;
+	c->id = sqlite3_column_int64(st, 0);
+	c->status = fl_db_text(st, 1);
+	c->reason = fl_db_text(st, 2);
+	fl_db_done(st);
+	return 0;
+}
+
+int fl_store_comparison_finish(struct fl_store *s, int64_t id,
+			       const char *status, const char *reason,
+			       struct fl_err *err)
+{
+	return fl_db_exec(s, err, SQL_COMPARISON_FINISH, "issi", id, status,
+			  reason, fl_clock_now());
+}
+
+int fl_store_result(struct fl_store *s, int64_t comparison_id,
+		    const struct fl_result_row *row, struct fl_err *err)
+{
+	return fl_db_exec(s, err, SQL_RESULT, "iiiddddiiddddddsiss",
+			  comparison_id, row->case_id, row->kpi_id,
+			  row->base_value, row->head_value, row->base_sd,
+			  row->head_sd, row->base_boots, row->head_boots,
+			  row->effect, row->lo, row->hi, row->p, row->threshold,
+			  row->hidden, row->verdict, (int64_t)row->shift,
+			  row->second_isa, row->reason ? row->reason : "");
+}
+
+void fl_bisection_clear(struct fl_bisection *b)
+{
+	free(b->side);
+	free(b->good_sha);
+	free(b->bad_sha);
+	free(b->status);
+	free(b->reason);
+	free(b->culprit_sha);
+	*b = (struct fl_bisection){ 0 };
+}
+
+static int take_bisection(struct fl_store *s, sqlite3_stmt *st,
+			  struct fl_bisection *b, struct fl_err *err)
+{
+	int r = fl_db_step(s, st, err);
+
+	if (r <= 0)
+		return r;
+	*b = (struct fl_bisection){
+		.id = sqlite3_column_int64(st, 0),
+		.comparison_id = sqlite3_column_int64(st, 1),
+		.case_id = sqlite3_column_int64(st, 2),
+		.kpi_id = sqlite3_column_int64(st, 3),
+		.tree_id = sqlite3_column_int64(st, 4),
+		.side = fl_db_text(st, 5),
+		.good_sha = fl_db_text(st, 6),
+		.bad_sha = fl_db_text(st, 7),
+		.status = fl_db_text(st, 8),
+		.reason = fl_db_text(st, 9),
+		.culprit_sha = fl_db_text(st, 10),
+		.good_value = fl_db_num(st, 11),
+		.bad_value = fl_db_num(st, 12),
+		.sigma = fl_db_num(st, 13),
+		.confidence = fl_db_num(st, 14),
+		.share = fl_db_num(st, 15),
+	};
+	fl_db_done(st);
+	return 1;
+}
+
+int fl_store_bisection(struct fl_store *s, struct fl_bisection *b,
+		       struct fl_err *err)
+{
+	struct fl_bisection got;
+	sqlite3_stmt *st;
+	int r = fl_db_exec(s, err, SQL_BISECTION_NEW, "iiiisssi",
+			   b->comparison_id, b->case_id, b->kpi_id, b->tree_id,
+			   b->side, b->good_sha, b->bad_sha, fl_clock_now());
+
+	if (!r)
+		r = fl_db_open(s, &st, err, SQL_BISECTION_FIND, "iiis",
+			       b->comparison_id, b->case_id, b->kpi_id,
+			       b->side);
+	if (!r)
+		r = take_bisection(s, st, &got, err);
+	if (r <= 0)
+		return r;
+	fl_bisection_clear(b);
+	*b = got;
+	return 0;
+}
+
+int fl_store_bisection_by_id(struct fl_store *s, int64_t id,
+			     struct fl_bisection *ret, struct fl_err *err)
+{
+	sqlite3_stmt *st;
+	int r = fl_db_open(s, &st, err, SQL_BISECTION_BY_ID, "i", id);
+
+	if (!r)
+		r = take_bisection(s, st, ret, err);
+	if (!r)
+		return fl_err_set(
+			err, -ENOENT, FL_E_USER,
+			"there is no bisection %lld; 'faultline bisect list' shows them",
+			(long long)id);
+	return r < 0 ? r : 0;
+}
+
+int fl_store_bisection_update(struct fl_store *s, const struct fl_bisection *b,
+			      struct fl_err *err)
+{
+	return fl_db_exec(s, err, SQL_BISECTION_UPDATE, "issdddsddi", b->id,
+			  b->status, b->reason ? b->reason : "", b->good_value,
+			  b->bad_value, b->sigma, b->culprit_sha, b->confidence,
+			  b->share, fl_clock_now());
+}
+
+int fl_store_bisection_commit(struct fl_store *s, int64_t bisection_id,
+			      int64_t idx, const char *sha,
+			      const json_t *parents, double prior,
+			      struct fl_err *err)
+{
+	_cleanup_free_ char *text = fl_json_text(parents);
+
+	return fl_db_exec(s, err, SQL_BISECTION_COMMIT, "iissd", bisection_id,
+			  idx, sha, text, prior);
+}
+
+int fl_store_bisection_step(struct fl_store *s, int64_t bisection_id,
+			    const struct fl_step_row *step, struct fl_err *err)
+{
+	_cleanup_free_ char *posterior = fl_json_text(step->posterior);
+	int64_t n;
+	int r = fl_db_int(s, &n, err, SQL_STEP_KNOWN, "ii", bisection_id,
+			  step->idx);
+
+	if (!r)
+		return fl_db_exec(s, err, SQL_STEP_MORE, "iiids", bisection_id,
+				  n, step->boots, step->value, step->outcome);
+	if (r != -ENOENT)
+		return r;
+	return fl_db_exec(s, err, SQL_STEP_NEW, "iiisidisi", bisection_id,
+			  step->idx, step->kernel_id, step->outcome,
+			  step->boots, step->value, step->candidates, posterior,
+			  fl_clock_now());
+}
+
+int fl_store_attribution(struct fl_store *s, int64_t bisection_id,
+			 const struct fl_attribution_row *row,
+			 struct fl_err *err)
+{
+	return fl_db_exec(s, err, SQL_ATTRIBUTION, "iiiddiddi", bisection_id,
+			  row->case_id, row->kpi_id, row->parent_value,
+			  row->culprit_value, row->boots, row->on_base_value,
+			  row->share, (int64_t)row->explained);
+}
