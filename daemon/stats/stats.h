@@ -36,7 +36,8 @@ struct fl_ttest {
 	double effect, se, df, t, p; /* p two-sided */
 	double lo, hi; /* confidence interval at `level` */
 };
-/* level e.g. 0.95. na, nb >= 1; with d0 = 0 na + nb >= 3, else all NaN. */
+/* level e.g. 0.95. na, nb >= 1; with d0 = 0 na + nb >= 3, else all NaN. Without
+ * any spread and prior t is infinite, p 0 and the interval a point. */
 struct fl_ttest fl_stats_moderated_t(const double *a, size_t na,
 				     const double *b, size_t nb, double s0sq,
 				     double d0, double level);
@@ -58,11 +59,15 @@ struct fl_compare_params {
 
 struct fl_compare_result {
 	enum fl_verdict verdict;
-	double effect, lo, hi; /* log ratio head/base and its interval */
+	/* log ratio head/base and its 1-alpha interval; exact clock: at least
+	 * +-exact_floor. All NaN when there is nothing to compare. */
+	double effect, lo, hi;
 	double p; /* permutation p; NaN under the exact clock */
 	double sd_a, sd_b; /* of the log values */
-	double hidden; /* unclear: the largest |effect| that could still hide */
-	int shift; /* 1: real and at least delta */
+	/* unclear: the largest |effect| that could still hide (may be
+	 * infinite); else 0 */
+	double hidden;
+	int shift; /* 1: real and at least delta; never when better is 0 */
 };
 
 /*
@@ -76,5 +81,31 @@ struct fl_compare_result {
 void fl_stats_compare(const double *a, size_t na, const double *b, size_t nb,
 		      const struct fl_compare_params *params,
 		      struct fl_compare_result *ret);
+
+/*
+ * Does a culprit differ from one parent, in fresh interleaved boots (logs)?
+ * `total` is the effect that was bisected, bad minus good, with its standard
+ * error. Wall clock: moderated t below alpha (plan at least 8 boots a side and
+ * look once). Exact clock (exact_floor > 0): |effect| >= exact_floor. Either
+ * way in the direction of the total.
+ */
+struct fl_verify_params {
+	double total, total_se;
+	double alpha;
+	double exact_floor;
+	double s0sq, d0; /* prior of the noise model */
+};
+
+struct fl_verify_result {
+	double effect, lo, hi, p; /* culprit minus parent, log ratio */
+	/* Part of the total with its interval (Fieller); the interval is
+	 * unbounded where the total is not clearly different from zero. */
+	double share, share_lo, share_hi;
+	int confirmed;
+};
+
+void fl_stats_verify(const double *parent, size_t np, const double *culprit,
+		     size_t nc, const struct fl_verify_params *params,
+		     struct fl_verify_result *ret);
 
 #endif
