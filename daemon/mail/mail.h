@@ -8,6 +8,7 @@
 #ifndef FL_MAIL_MAIL_H
 #define FL_MAIL_MAIL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "../util/buf.h"
 #include "../util/err.h"
@@ -38,11 +39,12 @@ char *fl_mail_message_id(const char *from);
 char *fl_mail_address(const char *mailbox);
 
 struct fl_smtp {
-	const char *url; /* smtp://host:port or smtps://… */
+	const char *url; /* smtp://host:port[/our-helo-name] or smtps://… */
 	const char *user; /* NULL = no authentication */
 	const char *password; /* never logged */
 	bool require_tls; /* STARTTLS or nothing */
-	long timeout_s;
+	const char *ca_file; /* PEM of who may sign the server, NULL = system */
+	long timeout_s; /* for all of it; 0 = five minutes */
 };
 
 enum fl_send_fate {
@@ -53,7 +55,12 @@ enum fl_send_fate {
 };
 const char *fl_send_fate_str(enum fl_send_fate f);
 
-/* reply: the server's or curl's words, heap, always set. */
+/*
+ * Sends the stored bytes to every recipient or to none: one refused recipient
+ * ends the transaction before the text. from and rcpt are mailboxes as above
+ * (only their addresses are used, each once). Blocks up to timeout_s.
+ * reply: the server's or curl's words, heap, always set.
+ */
 enum fl_send_fate fl_mail_send(const struct fl_smtp *smtp, const char *from,
 			       const struct fl_strv *rcpt, const char *message,
 			       size_t n, char **reply);
