@@ -21,7 +21,8 @@
 struct fl_bisect;
 
 struct fl_bisect_commit {
-	const int *parents; /* indices below its own; outside of range: left out */
+	/* indices below its own; those outside of the range are left out */
+	const int *parents;
 	int nparents;
 	/* relative prior weight >= 0; 0: cannot change the image */
 	double prior;
@@ -59,6 +60,9 @@ int fl_bisect_add(struct fl_bisect *b, int i, double log_value);
 void fl_bisect_skip(struct fl_bisect *b, int i);
 /* Seconds to test i once more: run_s, plus build_s when it has no image. */
 void fl_bisect_cost(struct fl_bisect *b, int i, double build_s, double run_s);
+/* boots of i are under way and will be added or skipped later: next chooses
+ * what is best beside them. Set to 0 when they are back. */
+void fl_bisect_pending(struct fl_bisect *b, int i, int boots);
 
 enum fl_bisect_state {
 	FL_BISECT_GATE, /* the end points are being measured */
@@ -75,6 +79,9 @@ enum fl_bisect_state fl_bisect_update(struct fl_bisect *b);
 /* n values that sum to 1 over the candidates; owned by b, valid until the
  * next update. */
 const double *fl_bisect_posterior(const struct fl_bisect *b);
+
+/* Probability that commit i is on the bad level; NaN for no commit. */
+double fl_bisect_p_bad(const struct fl_bisect *b, int i);
 
 /*
  * The best commits to boot next, most useful first: at most k, written to

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the engine's files share. bisect.c owns the object, the gate and the
+ * states; bisect-graph.c ancestry, distances and classes; bisect-belief.c the
+ * posterior; bisect-choice.c the next test; bisect-answer.c what is said.
+ * Nothing outside bisect/ and its unit tests includes this.
+ */
+#ifndef FL_BISECT_INTERNAL_H
+#define FL_BISECT_INTERNAL_H
+
+#include <stdint.h>
+#include "bisect.h"
+
+/* Sums over hypotheses are taken for this many weightings at once. */
+#define FL_LANES 8
+/* Lanes of fl_bisect.side: p, and the levels' first and second moments
+ * around the end points' means. */
+enum { LANE_P, LANE_B, LANE_BB, LANE_G, LANE_GG };
+
+struct fl_obs {
+	int boots;
+	double mean, ss; /* of the boot values; squares around the mean */
+	double build_s, run_s;
+	bool skipped;
+	int pending;
+	/* Sum of 2^(-distance/8) over skipped and over tested commits. */
+	double near_skip, near_test;
+};
+
+struct fl_bisect {
+	int n;
+	struct fl_bisect_noise noise;
+	struct fl_bisect_params params;
+
+	/* Edges in both directions: those of i are [start[i], start[i+1]). */
+	int *par_start, *par, *chi_start, *chi;
+	/*
+	 * Ancestors-or-self, 64 hypotheses a block: bit c % 64 of
+	 * block(c / 64)[x] says that c is an ancestor of x or x. Rows above a
+	 * block's first commit are zero and not stored.
+	 */
+	int nblocks;
+	size_t *block_off;
+	uint64_t *bits;
+
+	double *prior; /* sums to 1; 0 for index 0 */
+	struct fl_obs *obs;
+	int total; /* boots of all commits */
+	bool gate_passed;
+
+	/* Results of the last update. */
+	enum fl_bisect_state state;
+	bool measured; /* both ends have values: the posterior is one */
+	double *post, *level_b, *level_g; /* by hypothesis, levels centred */
+	double *mass_b, *mass_g; /* O_b, O_g */
+	double centre; /* what was subtracted from the values */
+	double ref_b, ref_g; /* end points' means, centred */
+	double var, var_level_b, var_level_g; /* expected over hypotheses */
+	int map; /* the most probable hypothesis */
+	double map_var;
+	double *side; /* n x FL_LANES: sums over the ancestors of x */
+	double lane_total[FL_LANES];
+	double *bound; /* upper bound of the score of each commit */
+	int best; /* commit to test next, or -1 */
+	double best_info; /* nats of one boot of it */
+
+	/* Classes of inseparable candidates. */
+	bool classes_stale;
+	int *class_of; /* by commit; -1: no candidate */
+	int nclasses;
+	double *class_mass;
+	int best_class;
+};
+
+/* True when tests can tell sides at i: it was measured or still can be. */
+static inline bool fl_bisect_testable(const struct fl_bisect *b, int i)
+{
+	return !b->obs[i].skipped || b->obs[i].boots > 0;
+}
+
+/* Words of block j, indexed by commit; valid from commit 64 * j on. */
+static inline const uint64_t *fl_bisect_block(const struct fl_bisect *b, int j)
+{
+	return b->bits + b->block_off[j] - (size_t)64 * j;
+}
+
+static inline bool fl_bisect_has(const struct fl_bisect *b, int x, int c)
+{
+	return x >= c && (fl_bisect_block(b, c / 64)[x] >> (c % 64) & 1);
+}
+
+/* bisect-graph.c. graph_init takes parents that were checked; false when a
+ * commit other than 0 is no ancestor of the last. */
+bool fl_bisect_graph_init(struct fl_bisect *b,
+			  const struct fl_bisect_commit *commits);
+void fl_bisect_graph_clear(struct fl_bisect *b);
+/* out[x] = sum of w[c] over the candidates c at or above x, each lane. */
+void fl_bisect_graph_sums(const struct fl_bisect *b, const double *w,
+			  double *out);
+/* A commit became tested or skipped: adds its weight to those near it. */
+void fl_bisect_graph_near(struct fl_bisect *b, int i, bool skip);
+void fl_bisect_graph_classes(struct fl_bisect *b);
+
+/* bisect.c: the end points' difference and its standard error, which is 0
+ * while unknown. */
+double fl_bisect_ends_differ(const struct fl_bisect *b, double *se);
+
+/* bisect-belief.c */
+void fl_bisect_believe(struct fl_bisect *b);
+
+/* bisect-choice.c */
+void fl_bisect_choose(struct fl_bisect *b);
+int fl_bisect_choose_batch(const struct fl_bisect *b, int k, int *out);
+/* Mutual information in nats between a side (second with probability q) and
+ * a measurement distributed N(0, v0) on the first, N(d, v1) on the second. */
+double fl_bisect_information(double q, double d, double v0, double v1);
+
+#endif
