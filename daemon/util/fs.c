@@ -29,9 +29,20 @@ bool fl_fs_is_dir(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
+/* After a failed mkdir(): keeps its errno, but a file in the way is ENOTDIR. */
+static bool is_existing_dir(const char *path)
+{
+	if (errno != EEXIST)
+		return false;
+	if (fl_fs_is_dir(path))
+		return true;
+	errno = ENOTDIR;
+	return false;
+}
+
 int fl_fs_mkdirs(const char *path, struct fl_err *err)
 {
-	_cleanup_free_ char *copy = fl_strdup(path);
+	_cleanup_free_ char *copy = fl_strdup(*path ? path : ".");
 
 	for (char *p = copy + 1;; p++) {
 		char c = *p;
@@ -39,7 +50,7 @@ int fl_fs_mkdirs(const char *path, struct fl_err *err)
 		if (c != '/' && c != '\0')
 			continue;
 		*p = '\0';
-		if (mkdir(copy, 0777) < 0 && errno != EEXIST)
+		if (mkdir(copy, 0777) < 0 && !is_existing_dir(copy))
 			return fl_err_set(err, -errno, FL_E_INFRA,
 					  "cannot create folder '%s': %s", copy,
 					  strerror(errno));
@@ -52,9 +63,13 @@ int fl_fs_mkdirs(const char *path, struct fl_err *err)
 static int remove_entry(const char *path, const struct stat *st _unused_,
 			int type, struct FTW *ftw _unused_)
 {
+	int r;
+
 	if (type == FTW_DNR)
 		return -1;
-	return type == FTW_DP ? rmdir(path) : unlink(path);
+	r = type == FTW_DP ? rmdir(path) : unlink(path);
+	/* Gone meanwhile: nothing to stop for. */
+	return r < 0 && errno == ENOENT ? 0 : r;
 }
 
 int fl_fs_remove(const char *path, struct fl_err *err)
@@ -67,44 +82,55 @@ int fl_fs_remove(const char *path, struct fl_err *err)
 	return 0;
 }
 
-static int read_from(const char *path, size_t max, bool tail,
-		     struct fl_buf *out, struct fl_err *err)
+/* Reads to the end of fd; stops in front of the byte that exceeds max. */
+static int read_fd(int fd, size_t max, struct fl_buf *out)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char chunk[65536];
 	size_t total = 0;
-	off_t size;
 
-	if (fd < 0)
-		return fl_err_set(err, -errno, FL_E_INFRA,
-				  "cannot open '%s': %s", path,
-				  strerror(errno));
-	size = lseek(fd, 0, SEEK_END);
-	if (size >= 0)
-		lseek(fd, tail && size > (off_t)max ? size - (off_t)max : 0,
-		      SEEK_SET);
 	for (;;) {
 		ssize_t n = read(fd, chunk, sizeof(chunk));
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return fl_err_set(err, -errno, FL_E_INFRA,
-					  "cannot read '%s': %s", path,
-					  strerror(errno));
-		if (!n)
-			break;
-		total += (size_t)n;
-		if (total > max) {
-			if (tail) /* it grew meanwhile: enough is enough */
-				break;
-			return fl_err_set(err, -EFBIG, FL_E_USER,
-					  "'%s' is larger than %zu bytes", path,
-					  max);
+			return -errno;
+		if ((size_t)n > max - total) {
+			fl_buf_add(out, chunk, max - total);
+			return -EFBIG;
 		}
 		fl_buf_add(out, chunk, (size_t)n);
+		if (!n)
+			return 0;
+		total += (size_t)n;
 	}
-	fl_buf_add(out, "", 0);
+}
+
+static int read_from(const char *path, size_t max, bool tail,
+		     struct fl_buf *out, struct fl_err *err)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_buf_ struct fl_buf text = { 0 };
+	off_t size, skip = 0;
+	int r;
+
+	if (fd < 0)
+		return fl_err_set(err, -errno, FL_E_INFRA,
+				  "cannot open '%s': %s", path,
+				  strerror(errno));
+	size = tail ? lseek(fd, 0, SEEK_END) : 0;
+	if (size > 0 && (size_t)size > max)
+		skip = size - (off_t)max;
+	if (size > 0)
+		lseek(fd, skip, SEEK_SET);
+	r = read_fd(fd, max, &text);
+	if (r == -EFBIG && !tail) /* a tail that grows is cut, no error */
+		return fl_err_set(err, r, FL_E_USER,
+				  "'%s' is larger than %zu bytes", path, max);
+	if (r < 0 && r != -EFBIG)
+		return fl_err_set(err, r, FL_E_INFRA, "cannot read '%s': %s",
+				  path, strerror(-r));
+	fl_buf_add(out, fl_buf_str(&text), text.len);
 	return 0;
 }
 
@@ -200,7 +226,7 @@ int64_t fl_fs_free_bytes(const char *path)
 static void hex(const uint8_t *digest, char out[FL_HASH_HEX])
 {
 	for (int i = 0; i < SHA256_DIGEST_SIZE; i++)
-		snprintf(out + 2 * i, 3, "%02x", digest[i]);
+		snprintf(out + (size_t)i * 2, 3, "%02x", digest[i]);
 }
 
 void fl_hash_bytes(const void *data, size_t n, char out[FL_HASH_HEX])

@@ -125,7 +125,7 @@ int fl_json_only(const json_t *obj, const char *path, const char *const *known,
 	json_object_foreach((json_t *)obj, key, v) {
 		size_t i = 0;
 
-		while (known[i] && strcmp(known[i], key))
+		while (known[i] && strcmp(known[i], key) != 0)
 			i++;
 		if (!known[i])
 			return fl_err_set(err, -EINVAL, FL_E_USER,
