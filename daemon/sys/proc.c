@@ -4,20 +4,51 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "../util/clock.h"
 #include "../util/fs.h"
 
+#define CAPTURE_TIMEOUT_S 60
+
+/* What a child could not do before it became the program. */
+enum child_step { STEP_EXEC, STEP_STDIN, STEP_LOG, STEP_DIR };
+
+struct child_failure {
+	int error; /* errno */
+	enum child_step step;
+};
+
+/* Descriptors 0 to 2; returns false with errno, *step set on failure. */
+static bool child_stdio(const struct fl_proc_spec *spec, enum child_step *step)
+{
+	int fd = spec->stdin_fd;
+
+	*step = STEP_STDIN;
+	if (fd <= 0)
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || dup2(fd, 0) < 0)
+		return false;
+	*step = STEP_LOG;
+	if (spec->log) {
+		fd = open(spec->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+			  0666);
+		if (fd < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0)
+			return false;
+	}
+	return spec->stdout_fd <= 0 || dup2(spec->stdout_fd, 1) >= 0;
+}
+
 static void child_exec(const struct fl_proc_spec *spec, pid_t parent, int fail)
 {
-	static const char null[] = "/dev/null";
+	struct child_failure f = { 0 };
 	sigset_t none;
-	int fd, e;
 
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -26,16 +57,12 @@ static void child_exec(const struct fl_proc_spec *spec, pid_t parent, int fail)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	fd = spec->stdin_fd > 0 ? spec->stdin_fd : open(null, O_RDONLY);
-	if (fd < 0 || dup2(fd, 0) < 0)
+	if (!child_stdio(spec, &f.step))
 		goto fail;
-	if (spec->log) {
-		fd = open(spec->log, O_WRONLY | O_CREAT | O_APPEND, 0666);
-		if (fd < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0)
-			goto fail;
-	}
+	f.step = STEP_DIR;
 	if (spec->dir && chdir(spec->dir) < 0)
 		goto fail;
+	f.step = STEP_EXEC;
 	syscall(SYS_close_range, 3, fail - 1, 0);
 	syscall(SYS_close_range, fail + 1, ~0U, 0);
 	if (spec->env)
@@ -43,71 +70,88 @@ static void child_exec(const struct fl_proc_spec *spec, pid_t parent, int fail)
 	else
 		execvp(spec->argv[0], spec->argv);
 fail:
-	e = errno;
-	if (write(fail, &e, sizeof(e)) < 0)
+	f.error = errno;
+	if (write(fail, &f, sizeof(f)) < 0)
 		_exit(126);
 	_exit(127);
+}
+
+/* A pipe whose writing end leaves room for close_range(3, fail - 1). */
+static int make_pipe(int fds[2])
+{
+	int high, e;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	if (fds[1] >= 4)
+		return 0;
+	high = fcntl(fds[1], F_DUPFD_CLOEXEC, 16);
+	e = errno;
+	close(fds[1]);
+	fds[1] = high;
+	if (high >= 0)
+		return 0;
+	close(fds[0]);
+	return -e;
+}
+
+static int start_error(const struct fl_proc_spec *spec,
+		       const struct child_failure *f, struct fl_err *err)
+{
+	const char *why = strerror(f->error);
+
+	switch (f->step) {
+	case STEP_STDIN:
+		why = "cannot open its standard input";
+		break;
+	case STEP_LOG:
+		return fl_err_set(err, -f->error, FL_E_INFRA,
+				  "cannot write the log '%s' of '%s': %s",
+				  spec->log ? spec->log : "stdout",
+				  spec->argv[0], why);
+	case STEP_DIR:
+		return fl_err_set(err, -f->error, FL_E_INFRA,
+				  "cannot enter folder '%s' to start '%s': %s",
+				  spec->dir, spec->argv[0], why);
+	case STEP_EXEC:
+		break;
+	}
+	return fl_err_set(err, -f->error, FL_E_INFRA, "cannot start '%s': %s",
+			  spec->argv[0], why);
 }
 
 int fl_proc_spawn(const struct fl_proc_spec *spec, pid_t *ret,
 		  struct fl_err *err)
 {
+	struct child_failure f = { 0 };
 	pid_t parent = getpid(), pid;
-	int pipefd[2], e = 0;
+	int fds[2], r;
 	ssize_t n;
 
-	if (pipe2(pipefd, O_CLOEXEC) < 0)
-		return fl_err_set(err, -errno, FL_E_INFRA,
-				  "cannot make a pipe: %s", strerror(errno));
-	if (pipefd[1] < 4) { /* leaves room for close_range(3, fail - 1) */
-		int high = fcntl(pipefd[1], F_DUPFD_CLOEXEC, 16);
-
-		close(pipefd[1]);
-		pipefd[1] = high;
-	}
+	r = make_pipe(fds);
+	if (r < 0)
+		return fl_err_set(err, r, FL_E_INFRA, "cannot make a pipe: %s",
+				  strerror(-r));
 	pid = fork();
 	if (pid == 0)
-		child_exec(spec, parent, pipefd[1]);
-	e = pid < 0 ? errno : 0;
-	close(pipefd[1]);
+		child_exec(spec, parent, fds[1]);
+	f.error = pid < 0 ? errno : 0;
+	close(fds[1]);
 	if (pid > 0) {
 		setpgid(pid, pid);
 		do
-			n = read(pipefd[0], &e, sizeof(e));
+			n = read(fds[0], &f, sizeof(f));
 		while (n < 0 && errno == EINTR);
-		if (n <= 0)
-			e = 0;
-		if (e)
+		if (n == (ssize_t)sizeof(f))
 			waitpid(pid, NULL, 0);
+		else
+			f.error = 0; /* it is the program now */
 	}
-	close(pipefd[0]);
-	if (e)
-		return fl_err_set(err, -e, FL_E_INFRA, "cannot start '%s': %s",
-				  spec->argv[0], strerror(e));
+	close(fds[0]);
+	if (f.error)
+		return start_error(spec, &f, err);
 	*ret = pid;
 	return 0;
-}
-
-/* Waits up to ms (negative: for ever); 1 = ended, 0 = still running. */
-static int wait_pid(pid_t pid, int pidfd, int64_t ms, int *status)
-{
-	int64_t end = fl_clock_mono_ms() + ms;
-
-	for (;;) {
-		struct pollfd p = { .fd = pidfd, .events = POLLIN };
-		int64_t left = end - fl_clock_mono_ms();
-
-		if (ms >= 0 && left < 0)
-			left = 0;
-		if (poll(&p, 1, ms < 0 ? -1 : (int)left) > 0)
-			break;
-		if (ms >= 0 && fl_clock_mono_ms() >= end)
-			return 0;
-	}
-	while (waitpid(pid, status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return 1;
 }
 
 static int pidfd_of(pid_t pid)
@@ -115,17 +159,46 @@ static int pidfd_of(pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
+/* Waits up to ms (negative: for ever) for the end, without reaping. */
+static bool has_ended(int pidfd, int64_t ms)
+{
+	int64_t end = fl_clock_mono_ms() + ms;
+
+	for (;;) {
+		struct pollfd p = { .fd = pidfd, .events = POLLIN };
+		int64_t left = end - fl_clock_mono_ms();
+
+		left = ms < 0 || left > INT_MAX ? INT_MAX : left < 0 ? 0 : left;
+		if (poll(&p, 1, (int)left) > 0)
+			return true;
+		if (ms >= 0 && fl_clock_mono_ms() >= end)
+			return false;
+	}
+}
+
+/*
+ * Kills the group, then reaps its leader: in this order, because only an
+ * unreaped leader keeps the group's id from being given to somebody else.
+ */
+static int reap(pid_t pid, int *status)
+{
+	kill(-pid, SIGKILL);
+	while (waitpid(pid, status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
 void fl_proc_kill(pid_t pid, int grace_ms)
 {
-	_cleanup_close_ int pidfd = pidfd_of(pid);
+	_cleanup_close_ int pidfd = grace_ms > 0 ? pidfd_of(pid) : -1;
 	int status;
 
-	kill(-pid, SIGTERM);
-	if (wait_pid(pid, pidfd, grace_ms, &status) == 0) {
-		kill(-pid, SIGKILL);
-		wait_pid(pid, pidfd, -1, &status);
+	if (pidfd >= 0) {
+		kill(-pid, SIGTERM);
+		has_ended(pidfd, grace_ms);
 	}
-	kill(-pid, SIGKILL); /* what the leader left behind */
+	reap(pid, &status);
 }
 
 static void take_status(int status, struct fl_proc_result *ret)
@@ -143,58 +216,86 @@ int fl_proc_run(const struct fl_proc_spec *spec, double timeout_s,
 		struct fl_proc_result *ret, struct fl_err *err)
 {
 	int64_t start = fl_clock_mono_ms();
+	int64_t ms = timeout_s > 0 ? (int64_t)(timeout_s * 1000) : -1;
 	_cleanup_close_ int pidfd = -1;
 	int status = 0, r;
-	pid_t pid;
+	pid_t pid = 0;
 
 	r = fl_proc_spawn(spec, &pid, err);
 	if (r < 0)
 		return r;
 	pidfd = pidfd_of(pid);
-	r = wait_pid(pid, pidfd,
-		     timeout_s > 0 ? (int64_t)(timeout_s * 1000) : -1, &status);
-	if (r == 0) {
+	r = pidfd < 0 ? -errno : 0;
+	if (!r && !has_ended(pidfd, ms)) {
 		fl_proc_kill(pid, 2000);
 		ret->end = FL_PROC_TIMEOUT;
 		ret->code = 0;
-	} else if (r > 0) {
-		take_status(status, ret);
-		kill(-pid, SIGKILL);
 	} else {
-		return fl_err_set(err, r, FL_E_INFRA,
-				  "cannot wait for '%s': %s", spec->argv[0],
-				  strerror(-r));
+		int reaped = reap(pid, &status); /* kills it after an error */
+
+		r = r ? r : reaped;
+		if (r < 0)
+			return fl_err_set(err, r, FL_E_INFRA,
+					  "cannot wait for '%s': %s",
+					  spec->argv[0], strerror(-r));
+		take_status(status, ret);
 	}
 	ret->seconds = (double)(fl_clock_mono_ms() - start) / 1000;
 	return 0;
 }
 
+/* What the child said last, for the error's text. */
+static int capture_error(const char *name, const struct fl_proc_result *res,
+			 const char *stderr_path, struct fl_err *err)
+{
+	_cleanup_buf_ struct fl_buf said = { 0 };
+	size_t n;
+
+	fl_fs_read_tail(stderr_path, 300, &said, NULL);
+	n = said.len;
+	while (n && strchr(" \n", said.s[n - 1]))
+		said.s[--n] = '\0';
+	if (res->end == FL_PROC_TIMEOUT)
+		return fl_err_set(err, -ETIMEDOUT, FL_E_INFRA,
+				  "'%s' took longer than %d s", name,
+				  CAPTURE_TIMEOUT_S);
+	return fl_err_set(err, -EIO, FL_E_INFRA, "'%s' failed (%s %d)%s%s",
+			  name,
+			  res->end == FL_PROC_EXITED ? "exit status" : "signal",
+			  res->code, n ? ": " : "", fl_buf_str(&said));
+}
+
 int fl_proc_capture(char *const *argv, size_t max, struct fl_buf *out,
 		    struct fl_err *err)
 {
+	_cleanup_close_ int out_fd = memfd_create("stdout", MFD_CLOEXEC);
+	_cleanup_close_ int err_fd = memfd_create("stderr", MFD_CLOEXEC);
 	_cleanup_buf_ struct fl_buf text = { 0 };
-	char tmpl[] = "/tmp/faultline-XXXXXX";
-	struct fl_proc_result res;
-	struct fl_proc_spec spec = { .argv = argv, .log = tmpl };
-	int fd = mkstemp(tmpl), r;
+	char out_path[32], err_path[32];
+	struct fl_proc_spec spec = { .argv = argv,
+				     .log = err_path,
+				     .stdout_fd = out_fd };
+	struct fl_proc_result res = { 0 };
+	int r;
 
-	if (fd < 0)
+	if (out_fd < 0 || err_fd < 0)
 		return fl_err_set(err, -errno, FL_E_INFRA,
-				  "cannot create '%s': %s", tmpl,
+				  "cannot start '%s': %s", argv[0],
 				  strerror(errno));
-	close(fd);
-	r = fl_proc_run(&spec, 60, &res, err);
-	if (!r)
-		r = fl_fs_read(tmpl, max, &text, err);
-	unlink(tmpl);
+	snprintf(out_path, sizeof(out_path), "/proc/self/fd/%d", out_fd);
+	snprintf(err_path, sizeof(err_path), "/proc/self/fd/%d", err_fd);
+	r = fl_proc_run(&spec, CAPTURE_TIMEOUT_S, &res, err);
 	if (r < 0)
 		return r;
 	if (res.end != FL_PROC_EXITED || res.code)
-		return fl_err_set(err, -EIO, FL_E_INFRA,
-				  "'%s' failed (%s %d): %.300s", argv[0],
-				  res.end == FL_PROC_EXITED ? "exit status" :
-							      "signal",
-				  res.code, fl_buf_str(&text));
+		return capture_error(argv[0], &res, err_path, err);
+	r = fl_fs_read(out_path, max, &text, NULL);
+	if (!r && !text.len)
+		r = fl_fs_read(err_path, max, &text, NULL);
+	if (r < 0)
+		return fl_err_set(err, r, FL_E_INFRA,
+				  "cannot take the output of '%s': %s", argv[0],
+				  r == -EFBIG ? "too long" : strerror(-r));
 	fl_buf_add(out, fl_buf_str(&text), text.len);
 	return 0;
 }

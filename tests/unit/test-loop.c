@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "../../daemon/sys/loop.h"
@@ -277,11 +278,15 @@ static void rest_of_the_group_is_killed(void **state)
 {
 	struct fixture *f = *state;
 	int64_t t = fl_clock_mono_ms();
-	pid_t pid = start("sleep 1000 & exit 0");
+	pid_t pid;
 
+	prctl(PR_SET_CHILD_SUBREAPER, 1); /* the orphan is ours to reap */
+	pid = start("sleep 1000 & exit 0");
 	watch(f, pid);
 	while (kill(-pid, 0) == 0 && fl_clock_mono_ms() - t < DEADLINE_MS)
-		usleep(1000);
+		if (waitpid(-pid, NULL, WNOHANG) <= 0)
+			usleep(1000);
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
 	assert_int_equal(kill(-pid, 0), -1);
 }
 
