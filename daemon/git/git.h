@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "../util/buf.h"
 #include "../util/err.h"
 #include "../util/strv.h"
 
