@@ -29,6 +29,7 @@ struct fl_job {
 	struct fl_case *cases;
 	size_t ncases;
 	struct fl_strv kconfig; /* options its kernels need, "CONFIG_X=y" */
+	char *control; /* case measured beside others in bisections, or NULL */
 	int64_t timeout_s; /* no progress from a guest for so long: hang */
 	json_t *thresholds; /* [{"kpi","case" (fnmatch),"exact","wall"}] or NULL */
 };
@@ -48,6 +49,8 @@ struct fl_kpi {
 	const char *name, *unit;
 	int better; /* +1 higher, -1 lower, 0 neither: never judged */
 };
+/* The i-th of them, NULL past the last. */
+const struct fl_kpi *fl_kpi_at(size_t i);
 /* NULL when unknown. */
 const struct fl_kpi *fl_kpi_find(const char *name);
 /* The KPI that is judged first under a clock ("exact" or "wall"). */
