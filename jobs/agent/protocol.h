@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the guest agent and the host side agree on: the plan (host to guest,
+ * a file in the initramfs), the events (guest to host, JSON lines on the
+ * second serial port) and the file system images in the initramfs.
+ * Included by the agent and by daemon/host/.
+ */
+#ifndef FL_AGENT_PROTOCOL_H
+#define FL_AGENT_PROTOCOL_H
+
+/*
+ * Part of every recipe: bump it whenever a change to the agent or to a
+ * workload can move a number.
+ */
+#define FL_WORKLOAD_VERSION 1
+
+/*
+ * The plan is text, one statement a line, in this order:
+ *   faultline-plan 1
+ *   clock exact|wall
+ *   phase_ns N              guest time to burn before the first case
+ *   disk TYPE DEVICE IMAGE  a RAM disk to fill and mount, 0 to 2 of them
+ *   case NAME key=value …   repeated; keys are those of fl_plan_read()
+ *   end
+ */
+#define FL_PLAN_PATH "/plan"
+#define FL_PLAN_MAGIC "faultline-plan 1"
+#define FL_PLAN_MAX (256 << 10)
+#define FL_PLAN_CASES 512
+#define FL_CASE_NAME_MAX 160
+
+/*
+ * An image holds the non-zero blocks of a file system: this magic, then
+ * records of two little-endian 64-bit numbers (offset, length) and the
+ * bytes. A record of length 0 ends it; its offset is the disk's size.
+ */
+#define FL_IMAGE_MAGIC "FLIMAGE1"
+#define FL_IMAGE_BLOCK 4096
+
+#define FL_EVENT_PORT "/dev/ttyS1"
+#define FL_EVENT_MAX (64 << 10) /* one line, with its newline */
+
+/* Guest seconds of a timed window under the exact clock, in TSC ticks. */
+#define FL_EXACT_WINDOW 600000000ULL
+
+#endif
