@@ -34,7 +34,8 @@ struct fl_build {
 	const char *sha;
 	struct fl_kconfig config;
 	const char *slot; /* folder of the build slot */
-	const char *dir; /* existing folder for bzImage, config, System.map, build.log, deps */
+	const char *
+		dir; /* existing folder for bzImage, config, System.map, build.log, deps */
 	const char *ccache_dir; /* NULL: no ccache */
 	int jobs; /* make -j */
 	double timeout_s;

@@ -43,8 +43,6 @@ CREATE TABLE kernel (
 	image_hash TEXT,
 	final_config_hash TEXT,
 	dir TEXT,                     -- artefacts, relative to the workspace
-	-- Not built: it touches nothing that this neighbour compiled.
-	same_as INTEGER REFERENCES kernel (id),
 	checkout_s REAL,
 	make_s REAL,
 	created INTEGER NOT NULL,
@@ -186,6 +184,7 @@ CREATE TABLE comparison (
 	status TEXT NOT NULL DEFAULT 'measuring'
 		CHECK (status IN ('measuring', 'done', 'failed')),
 	reason TEXT NOT NULL DEFAULT '',
+	config_diff TEXT,             -- of the final configs, -base +head
 	created INTEGER NOT NULL,
 	finished INTEGER,
 	UNIQUE (base_kernel_id, head_kernel_id, host_id, job_id, recipe_id, boots)
@@ -226,8 +225,9 @@ CREATE TABLE bisection (
 	side TEXT NOT NULL CHECK (side IN ('head', 'base')),
 	good_sha TEXT NOT NULL REFERENCES commit_info (sha),
 	bad_sha TEXT NOT NULL REFERENCES commit_info (sha),
+	-- explained: by the culprit that another bisection found.
 	status TEXT NOT NULL DEFAULT 'open' CHECK (status IN ('open', 'found',
-		'shortlist', 'does-not-reproduce', 'not-verified', 'failed')),
+		'explained', 'shortlist', 'does-not-reproduce', 'not-verified')),
 	reason TEXT NOT NULL DEFAULT '',
 	good_value REAL,
 	bad_value REAL,
@@ -309,7 +309,7 @@ CREATE TABLE recipient (
 CREATE VIEW v_kernel AS
 SELECT k.id, t.name AS tree, c.described AS version, k.sha, c.subject,
        k.status, k.reason, k.release, k.image_hash, k.compiler,
-       k.same_as, k.checkout_s, k.make_s, k.dir, k.created, k.finished
+       k.checkout_s, k.make_s, k.dir, k.created, k.finished
 FROM kernel k JOIN tree t ON t.id = k.tree_id
 JOIN commit_info c ON c.sha = k.sha;
 

@@ -7,7 +7,7 @@
 #include "../util/clock.h"
 
 #define KERNEL_COLUMNS                                                       \
-	"id, tree_id, config_id, coalesce(same_as, 0), sha, builder, "       \
+	"id, tree_id, config_id, sha, builder, "                             \
 	"compiler, status, reason, release, image_hash, final_config_hash, " \
 	"dir, make_s"
 
@@ -27,11 +27,6 @@ static const char SQL_KERNEL_FINISH[] =
 	"UPDATE kernel SET status = ?2, reason = ?3, release = ?4, "
 	"image_hash = ?5, final_config_hash = ?6, dir = ?7, checkout_s = ?8, "
 	"make_s = ?9, finished = ?10 WHERE id = ?1";
-static const char SQL_KERNEL_SAME[] =
-	"UPDATE kernel SET (status, reason, release, image_hash, "
-	"final_config_hash, dir) = (SELECT status, reason, release, "
-	"image_hash, final_config_hash, dir FROM kernel WHERE id = ?2), "
-	"same_as = ?2, finished = ?3 WHERE id = ?1";
 static const char SQL_MEAN_MAKE[] =
 	"SELECT cast(1000 * avg(make_s) AS INTEGER) FROM (SELECT make_s "
 	"FROM kernel WHERE make_s > 0 AND status = 'built' "
@@ -71,17 +66,16 @@ static int take(struct fl_store *s, sqlite3_stmt *st, struct fl_kernel *k,
 		.id = sqlite3_column_int64(st, 0),
 		.tree_id = sqlite3_column_int64(st, 1),
 		.config_id = sqlite3_column_int64(st, 2),
-		.same_as = sqlite3_column_int64(st, 3),
-		.sha = fl_db_text(st, 4),
-		.builder = fl_db_text(st, 5),
-		.compiler = fl_db_text(st, 6),
-		.status = fl_db_text(st, 7),
-		.reason = fl_db_text(st, 8),
-		.release = fl_db_text(st, 9),
-		.image_hash = fl_db_text(st, 10),
-		.final_config_hash = fl_db_text(st, 11),
-		.dir = fl_db_text(st, 12),
-		.make_s = fl_db_num(st, 13),
+		.sha = fl_db_text(st, 3),
+		.builder = fl_db_text(st, 4),
+		.compiler = fl_db_text(st, 5),
+		.status = fl_db_text(st, 6),
+		.reason = fl_db_text(st, 7),
+		.release = fl_db_text(st, 8),
+		.image_hash = fl_db_text(st, 9),
+		.final_config_hash = fl_db_text(st, 10),
+		.dir = fl_db_text(st, 11),
+		.make_s = fl_db_num(st, 12),
 	};
 	fl_db_done(st);
 	return 1;
@@ -134,13 +128,6 @@ int fl_store_kernel_finish(struct fl_store *s, int64_t id,
 			  end->status, end->reason, end->release,
 			  end->image_hash, end->final_config_hash, end->dir,
 			  end->checkout_s, end->make_s, fl_clock_now());
-}
-
-int fl_store_kernel_same(struct fl_store *s, int64_t id, int64_t neighbour,
-			 struct fl_err *err)
-{
-	return fl_db_exec(s, err, SQL_KERNEL_SAME, "iii", id, neighbour,
-			  fl_clock_now());
 }
 
 double fl_store_mean_make_s(struct fl_store *s, double fallback)

@@ -58,6 +58,7 @@ static const char *const queries[FL_ROWS_N] = {
 		"ORDER BY abs(x.effect) DESC, c.name, q.name",
 	[FL_ROWS_COMPARISON] =
 		"SELECT m.id, m.status, m.reason, m.boots, m.recipe_id, "
+		"m.config_diff, "
 		"m.base_kernel_id, m.head_kernel_id, h.name AS host, h.clock, "
 		"h.driver, j.name AS job, bk.sha AS base_sha, "
 		"hk.sha AS head_sha, bc.described AS base, "
@@ -130,6 +131,27 @@ static const char *const queries[FL_ROWS_N] = {
 	[FL_ROWS_CASE_PARAMS] =
 		"SELECT name AS \"case\", params FROM \"case\" WHERE id = ?",
 	[FL_ROWS_RECIPE] = "SELECT id, hash, doc FROM recipe WHERE id = ?",
+	[FL_ROWS_KERNEL_VALUES] =
+		"SELECT c.name AS \"case\", q.name AS kpi, q.unit, q.better, "
+		"avg(v.value) AS value, 100 * (max(v.value) - min(v.value)) "
+		"/ avg(v.value) AS spread, count(*) AS boots FROM "
+		"(SELECT s.case_id, s.kpi_id, avg(s.value) AS value FROM run r "
+		"JOIN sample s ON s.run_id = r.id JOIN kernel k "
+		"ON k.id = r.kernel_id, kernel me WHERE me.id = ?1 "
+		"AND (k.id = me.id OR k.image_hash = me.image_hash) "
+		"AND r.recipe_id = ?2 GROUP BY r.id, s.case_id, s.kpi_id) v "
+		"JOIN \"case\" c ON c.id = v.case_id "
+		"JOIN kpi q ON q.id = v.kpi_id "
+		"GROUP BY v.case_id, v.kpi_id ORDER BY c.name, q.name",
+	[FL_ROWS_CONFIG] =
+		"SELECT c.hash, c.doc, k.compiler, k.release, k.dir, "
+		"k.final_config_hash FROM kernel k "
+		"JOIN config c ON c.id = k.config_id WHERE k.id = ?",
+	[FL_ROWS_SAME_CULPRIT] =
+		"SELECT r.id FROM report r JOIN bisection b "
+		"ON b.id = r.bisection_id JOIN bisection me "
+		"ON me.comparison_id = b.comparison_id "
+		"AND me.culprit_sha = b.culprit_sha WHERE me.id = ?",
 };
 
 int fl_store_rows(struct fl_store *s, enum fl_rows what, json_t **ret,

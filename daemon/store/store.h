@@ -52,7 +52,7 @@ char *fl_store_described(struct fl_store *s, const char *sha);
 /* ---- kernels ------------------------------------------------------------- */
 
 struct fl_kernel {
-	int64_t id, tree_id, config_id, same_as; /* same_as 0: built itself */
+	int64_t id, tree_id, config_id;
 	char *sha, *builder, *compiler;
 	char *status, *reason; /* queued | built | failed | timeout | infra */
 	char *release, *image_hash, *final_config_hash, *dir;
@@ -82,9 +82,6 @@ struct fl_kernel_end {
 };
 int fl_store_kernel_finish(struct fl_store *s, int64_t id,
 			   const struct fl_kernel_end *end, struct fl_err *err);
-/* Copies image, artefacts and status of neighbour: the image is the same. */
-int fl_store_kernel_same(struct fl_store *s, int64_t id, int64_t neighbour,
-			 struct fl_err *err);
 /* Mean make seconds of the newest builds; fallback when there are none. */
 double fl_store_mean_make_s(struct fl_store *s, double fallback);
 
@@ -198,9 +195,9 @@ int fl_store_work_running(struct fl_store *s, int64_t after_id,
 /* Rows of kind ("" = all) in a state. */
 int64_t fl_store_work_count(struct fl_store *s, const char *kind,
 			    const char *state);
-/* Open and failed work of a subject; the newest failure's text (heap). */
-int fl_store_work_of(struct fl_store *s, const char *kind, int64_t subject_id,
-		     int64_t *open, char **error, struct fl_err *err);
+/* How often work of kind was done whose spec names this request. */
+int fl_store_work_done_for(struct fl_store *s, const char *kind,
+			   int64_t request_id, int64_t *n, struct fl_err *err);
 /* Unix time at which the next delayed work is due; 0 = none waits. */
 int64_t fl_store_work_due(struct fl_store *s);
 
@@ -236,6 +233,9 @@ int fl_store_comparison(struct fl_store *s, struct fl_comparison *c,
 int fl_store_comparison_finish(struct fl_store *s, int64_t id,
 			       const char *status, const char *reason,
 			       struct fl_err *err);
+
+int fl_store_comparison_config_diff(struct fl_store *s, int64_t id,
+				    const char *diff, struct fl_err *err);
 
 struct fl_result_row {
 	int64_t case_id, kpi_id;
@@ -344,6 +344,9 @@ enum fl_rows {
 	FL_ROWS_COMMIT, /* sha (text) */
 	FL_ROWS_CASE_PARAMS, /* case id */
 	FL_ROWS_RECIPE, /* id */
+	FL_ROWS_KERNEL_VALUES, /* kernel id, recipe id */
+	FL_ROWS_CONFIG, /* kernel id */
+	FL_ROWS_SAME_CULPRIT, /* bisection id: reports of its culprit */
 	FL_ROWS_N,
 };
 

@@ -18,6 +18,8 @@ static const char SQL_COMPARISON_GET[] =
 static const char SQL_COMPARISON_FINISH[] =
 	"UPDATE comparison SET status = ?2, reason = ?3, finished = ?4 "
 	"WHERE id = ?1";
+static const char SQL_COMPARISON_CONFIG[] =
+	"UPDATE comparison SET config_diff = ?2 WHERE id = ?1";
 static const char SQL_RESULT[] =
 	"INSERT OR REPLACE INTO comparison_result (comparison_id, case_id, "
 	"kpi_id, base_value, head_value, base_sd, head_sd, base_boots, "
@@ -99,6 +101,12 @@ int fl_store_comparison_finish(struct fl_store *s, int64_t id,
 {
 	return fl_db_exec(s, err, SQL_COMPARISON_FINISH, "issi", id, status,
 			  reason, fl_clock_now());
+}
+
+int fl_store_comparison_config_diff(struct fl_store *s, int64_t id,
+				    const char *diff, struct fl_err *err)
+{
+	return fl_db_exec(s, err, SQL_COMPARISON_CONFIG, "is", id, diff);
 }
 
 int fl_store_result(struct fl_store *s, int64_t comparison_id,

@@ -29,11 +29,9 @@ static const char SQL_WORK_RUNNING[] = "SELECT " WORK_COLUMNS
 				       "AND id > ? ORDER BY id LIMIT 1";
 static const char SQL_WORK_COUNT[] =
 	"SELECT count(*) FROM work WHERE state = ?2 AND ?1 IN ('', kind)";
-static const char SQL_WORK_OF[] =
-	"SELECT count(*) FILTER (WHERE state IN ('queued', 'running')), "
-	"(SELECT error FROM work WHERE kind = ?1 AND subject_id = ?2 "
-	"AND state = 'failed' ORDER BY id DESC LIMIT 1) "
-	"FROM work WHERE kind = ?1 AND subject_id = ?2";
+static const char SQL_WORK_DONE_FOR[] =
+	"SELECT count(*) FROM work WHERE kind = ? AND state = 'done' "
+	"AND json_extract(spec, '$.request') = ?";
 static const char SQL_WORK_DUE[] =
 	"SELECT min(not_before) FROM work WHERE state = 'queued' "
 	"HAVING count(*)";
@@ -136,20 +134,10 @@ int64_t fl_store_work_count(struct fl_store *s, const char *kind,
 	return n;
 }
 
-int fl_store_work_of(struct fl_store *s, const char *kind, int64_t subject_id,
-		     int64_t *open, char **error, struct fl_err *err)
+int fl_store_work_done_for(struct fl_store *s, const char *kind,
+			   int64_t request_id, int64_t *n, struct fl_err *err)
 {
-	sqlite3_stmt *st;
-	int r = fl_db_open(s, &st, err, SQL_WORK_OF, "si", kind, subject_id);
-
-	if (!r)
-		r = fl_db_step(s, st, err);
-	if (r < 0)
-		return r;
-	*open = sqlite3_column_int64(st, 0);
-	*error = fl_db_text(st, 1);
-	fl_db_done(st);
-	return 0;
+	return fl_db_int(s, n, err, SQL_WORK_DONE_FOR, "si", kind, request_id);
 }
 
 int64_t fl_store_work_due(struct fl_store *s)

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* bisect GOOD BAD, bisect list, bisect show N. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "cli.h"
+
+static int list(struct fl_cli *cli, struct fl_err *err)
+{
+	static const struct fl_column columns[] = {
+		{ "id", "id", 'i' },
+		{ "case", "case", 's' },
+		{ "kpi", "KPI", 's' },
+		{ "commits", "commits", 'i' },
+		{ "steps", "steps", 'i' },
+		{ "status", "status", 's' },
+		{ "culprit_sha", "culprit", 'h' },
+		{ "share", "share", 'g' },
+	};
+	json_auto_t *rows = NULL;
+	int r = fl_store_rows(cli->store, FL_ROWS_BISECTIONS, &rows, err, "");
+
+	if (!r)
+		fl_cli_print(cli, rows, columns, FL_ARRAY_SIZE(columns),
+			     "Nothing was bisected yet.");
+	return r;
+}
+
+/* The newest posterior of commit idx; its bar is ten characters. */
+static double belief(const json_t *steps, size_t idx)
+{
+	const json_t *last = json_array_get(steps, json_array_size(steps) - 1);
+	char key[24];
+
+	snprintf(key, sizeof(key), "%zu", idx);
+	return fl_json_num_or(json_object_get(last, "posterior"), key, 0);
+}
+
+static const json_t *step_of(const json_t *steps, size_t idx)
+{
+	json_t *v;
+	size_t i;
+
+	json_array_foreach((json_t *)steps, i, v)
+		if (fl_json_int_or(v, "idx", -1) == (int64_t)idx)
+			return v;
+	return NULL;
+}
+
+static void print_graph(const json_t *b, const json_t *commits,
+			const json_t *steps)
+{
+	const char *culprit = fl_json_str_or(b, "culprit_sha", "");
+	json_t *v;
+	size_t i;
+
+	printf("\n  %-12s  %-14s  %-6s  %s\n", "commit", "measured", "belief",
+	       "subject");
+	json_array_foreach((json_t *)commits, i, v) {
+		const json_t *s = step_of(steps, i);
+		double p = belief(steps, i);
+		char value[32] = "", share[16] = "";
+
+		if (s && !strcmp(fl_json_str_or(s, "outcome", ""), "measured"))
+			snprintf(value, sizeof(value), "%.7g",
+				 fl_json_num_or(s, "value", NAN));
+		else if (s)
+			snprintf(value, sizeof(value), "%s",
+				 fl_json_str_or(s, "outcome", ""));
+		else if (i && fl_json_num_or(v, "prior", 1) == 0)
+			snprintf(value, sizeof(value), "(same image)");
+		if (p >= 0.0005)
+			snprintf(share, sizeof(share), "%.3f", p);
+		printf("%s %.12s  %-14s  %-6s  ",
+		       !strcmp(culprit, fl_json_str_or(v, "sha", "")) ? "=>" :
+									"  ",
+		       fl_json_str_or(v, "sha", ""), value, share);
+		fl_cli_safe(fl_json_str_or(v, "subject", ""));
+		putchar('\n');
+	}
+}
+
+static void print_story(const json_t *steps, size_t commits)
+{
+	json_t *s;
+	size_t i;
+
+	puts("\nIn the order of measuring:");
+	json_array_foreach((json_t *)steps, i, s) {
+		const char *outcome = fl_json_str_or(s, "outcome", "");
+		size_t idx = (size_t)fl_json_int_or(s, "idx", 0);
+		const char *role = !idx		      ? " (good end)" :
+				   idx + 1 == commits ? " (bad end)" :
+							"";
+
+		printf("  %2lld. %.12s ", (long long)fl_json_int_or(s, "n", 0),
+		       fl_json_str_or(s, "sha", ""));
+		if (!strcmp(outcome, "measured"))
+			printf("%.7g in %lld boot%s%s",
+			       fl_json_num_or(s, "value", NAN),
+			       (long long)fl_json_int_or(s, "boots", 0),
+			       fl_json_int_or(s, "boots", 0) == 1 ? "" : "s",
+			       role);
+		else
+			printf("%s: %.60s", outcome,
+			       fl_json_str_or(s, "build_reason", ""));
+		printf("; %lld candidate%s left\n",
+		       (long long)fl_json_int_or(s, "candidates", 0),
+		       fl_json_int_or(s, "candidates", 0) == 1 ? "" : "s");
+	}
+}
+
+static void print_attributions(const json_t *rows)
+{
+	json_t *v;
+	size_t i;
+
+	if (json_array_size(rows))
+		puts("\nThe commit against its parent, on all that moved:");
+	json_array_foreach((json_t *)rows, i, v)
+		printf("  %-40s %-20s %.7g -> %.7g  %.0f %% of the change\n",
+		       fl_json_str_or(v, "case", ""),
+		       fl_json_str_or(v, "kpi", ""),
+		       fl_json_num_or(v, "parent_value", NAN),
+		       fl_json_num_or(v, "culprit_value", NAN),
+		       100 * fl_json_num_or(v, "share", NAN));
+}
+
+static void print_verdict(const json_t *b)
+{
+	const char *status = fl_json_str_or(b, "status", "");
+
+	printf("\nVerdict: %s", status);
+	if (!strcmp(status, "found"))
+		printf(": %.12s, probability %.3f before it was verified against its parents; it explains %.0f %% of the change",
+		       fl_json_str_or(b, "culprit_sha", ""),
+		       fl_json_num_or(b, "confidence", NAN),
+		       100 * fl_json_num_or(b, "share", NAN));
+	if (*fl_json_str_or(b, "reason", ""))
+		printf(": %s", fl_json_str_or(b, "reason", ""));
+	putchar('\n');
+}
+
+static int show(struct fl_cli *cli, int64_t id, struct fl_err *err)
+{
+	json_auto_t *rows = NULL, *commits = NULL, *steps = NULL, *att = NULL;
+	struct fl_store *s = cli->store;
+	json_t *b;
+	int r = fl_store_rows(s, FL_ROWS_BISECTION, &rows, err, "i", id);
+
+	if (!r && !json_array_size(rows))
+		return fl_err_set(
+			err, -ENOENT, FL_E_USER,
+			"there is no bisection %lld; 'faultline bisect list' shows them",
+			(long long)id);
+	if (!r)
+		r = fl_store_rows(s, FL_ROWS_BISECTION_COMMITS, &commits, err,
+				  "i", id);
+	if (!r)
+		r = fl_store_rows(s, FL_ROWS_BISECTION_STEPS, &steps, err, "i",
+				  id);
+	if (!r)
+		r = fl_store_rows(s, FL_ROWS_ATTRIBUTIONS, &att, err, "i", id);
+	if (r < 0)
+		return r;
+	b = json_array_get(rows, 0);
+	if (cli->json) {
+		json_object_set(b, "graph", commits);
+		json_object_set(b, "path", steps);
+		json_object_set(b, "attributions", att);
+		fl_cli_print_json(b);
+		return 0;
+	}
+	printf("Bisection %lld: %s of %s on host %s\n", (long long)id,
+	       fl_json_str_or(b, "kpi", ""), fl_json_str_or(b, "case", ""),
+	       fl_json_str_or(b, "host", ""));
+	printf("good %s (%.7g), bad %s (%.7g), %lld commits\n",
+	       fl_json_str_or(b, "good", ""),
+	       fl_json_num_or(b, "good_value", NAN),
+	       fl_json_str_or(b, "bad", ""),
+	       fl_json_num_or(b, "bad_value", NAN),
+	       (long long)fl_json_int_or(b, "commits", 0));
+	print_graph(b, commits, steps);
+	print_story(steps, json_array_size(commits));
+	print_attributions(att);
+	print_verdict(b);
+	return 0;
+}
+
+static int bisect(struct fl_cli *cli, struct fl_err *err)
+{
+	static const char *const take[] = { "tree", "job",  "host",
+					    "kpi",  "case", NULL };
+	json_auto_t *doc = json_pack("{s:s, s:s}", "good", cli->args[0], "bad",
+				     cli->args[1]);
+	_cleanup_(fl_request_clear) struct fl_request q = { 0 };
+	const char *kpi = fl_cli_opt(cli, "kpi");
+	_cleanup_free_ char *key = NULL;
+	int64_t id;
+	int r;
+
+	if (!fl_cli_opt(cli, "job"))
+		return fl_cli_usage(err, "bisect needs --job");
+	if (kpi && !fl_kpi_find(kpi))
+		return fl_cli_usage(err, "there is no KPI '%s'", kpi);
+	fl_cli_take(cli, doc, take);
+	key = fl_json_text(doc);
+	r = fl_cli_request(cli, "bisect", key, doc, &q, err);
+	if (r < 0)
+		return r;
+	id = fl_json_int_or(q.doc, "bisection", 0);
+	if (id)
+		return show(cli, id, err);
+	puts("Nothing moved between the two; there is nothing to bisect.");
+	return 0;
+}
+
+static int run_bisect(struct fl_cli *cli, struct fl_err *err)
+{
+	int64_t id;
+	int r = 0;
+
+	if (!strcmp(cli->args[0], "list") || !strcmp(cli->args[0], "show")) {
+		bool one = !strcmp(cli->args[0], "show");
+
+		if (cli->nargs != 1 + one)
+			return fl_cli_usage(err, "faultline bisect %s%s",
+					    cli->args[0], one ? " N" : "");
+		r = fl_cli_open(cli, err);
+		if (!r && one)
+			r = fl_cli_id(cli, 1, &id, err);
+		return r < 0 ? r : one ? show(cli, id, err) : list(cli, err);
+	}
+	if (cli->nargs != 2)
+		return fl_cli_usage(err, "faultline bisect GOOD BAD --job J");
+	return bisect(cli, err);
+}
+
+const struct fl_verb fl_verbs_bisect[] = {
+	{ .name = "bisect",
+	  .args = "GOOD BAD --job J [--kpi K] [--case C] | list | show N",
+	  .help = "find the commit that moved a KPI, or show how it was found",
+	  .min_args = 1,
+	  .max_args = 2,
+	  .opts = { { "job", "JOB", "what to measure" },
+		    { "kpi", "KPI", "which KPI (default: what moved most)" },
+		    { "case", "CASE", "which case (default: what moved most)" },
+		    { "host", "HOST", "which host (default: the first)" },
+		    { "tree", "TREE", "which tree (when there are several)" } },
+	  .run = run_bisect },
+	{ .name = NULL },
+};

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See plan-need.h. */
+#include "plan-need.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "kbuild.h"
+#include "util/fs.h"
+#include "util/log.h"
+
+/* A kernel that panicked is not tried again; a hang gets a second chance. */
+#define MAX_BROKEN 2
+
+char *fl_plan_path(const struct fl_plan *p, const char *relative)
+{
+	return fl_path_join(p->conf->dir, relative);
+}
+
+int fl_need_fetch(struct fl_plan *p, const char *name, int64_t request_id,
+		  int64_t *tree_id, struct fl_err *err)
+{
+	const struct fl_conf_tree *t;
+	json_auto_t *spec = NULL;
+	int r = fl_conf_tree(p->conf, name, &t, err);
+
+	if (!r)
+		r = fl_store_tree(p->store, t->name, t->url, t->path, tree_id,
+				  err);
+	if (r < 0 || !t->url)
+		return r;
+	spec = json_pack("{s:s, s:s, s:s, s:s, s:I}", "kind", "fetch", "name",
+			 t->name, "path", t->path, "url", t->url, "request",
+			 (json_int_t)request_id);
+	return fl_store_work_add(p->store, "fetch", *tree_id, spec, 100, err);
+}
+
+/* Rows of job, host, cases, KPIs and both recipes. */
+static int open_measure(struct fl_target *t, const char *config_hash,
+			struct fl_err *err)
+{
+	struct fl_store *s = t->p->store;
+	int r = fl_store_host(s, t->host->name, t->host->driver,
+			      fl_clock_kind_str(t->host->clock), &t->host_id,
+			      err);
+
+	if (!r)
+		r = fl_store_job(s, t->job->name, t->job->hash, t->job->doc,
+				 &t->job_id, err);
+	t->case_ids = fl_calloc(t->job->ncases, sizeof(*t->case_ids));
+	for (size_t i = 0; !r && i < t->job->ncases; i++)
+		r = fl_store_case(s, t->job->cases[i].name,
+				  t->job->cases[i].params, &t->case_ids[i],
+				  err);
+	for (size_t i = 0; !r && fl_kpi_at(i); i++) {
+		const struct fl_kpi *k = fl_kpi_at(i);
+		int64_t id;
+
+		r = fl_store_kpi(s, k->name, k->unit, k->better, &id, err);
+	}
+	for (int isa = 0; !r && isa < 2; isa++) {
+		json_auto_t *doc = NULL, *host = NULL;
+
+		r = t->ops->recipe(t->host, (enum fl_isa)isa, &host, err);
+		if (r < 0)
+			return r;
+		doc = json_pack("{s:s, s:O, s:s, s:s}", "host", t->host->name,
+				"machine", host, "config", config_hash,
+				"compiler", t->compiler);
+		r = fl_store_recipe(s, doc, &t->recipe[isa], err);
+	}
+	return r;
+}
+
+static int open_config(struct fl_target *t, char hash[FL_HASH_HEX],
+		       struct fl_err *err)
+{
+	static const struct fl_strv none;
+	const struct fl_conf *c = t->p->conf;
+	struct fl_kconfig kc = { c->config_base, &c->fragments,
+				 t->job ? &t->job->kconfig : &none };
+	json_auto_t *doc = json_pack("{s:s, s:[], s:[]}", "base", kc.base,
+				     "fragments", "needs");
+	int r = 0;
+
+	t->builder = t->ops ? t->ops->builder : "kbuild";
+	if (!strcmp(t->builder, "kbuild")) {
+		r = fl_kconfig_hash(&kc, hash, err);
+		if (!r)
+			r = fl_kbuild_compiler(&t->compiler, err);
+	} else {
+		fl_hash_bytes(t->builder, strlen(t->builder), hash);
+		t->compiler = fl_strdup(t->builder);
+	}
+	for (size_t i = 0; i < kc.fragments->n; i++)
+		json_array_append_new(json_object_get(doc, "fragments"),
+				      json_string(kc.fragments->s[i]));
+	for (size_t i = 0; i < kc.needs->n; i++)
+		json_array_append_new(json_object_get(doc, "needs"),
+				      json_string(kc.needs->s[i]));
+	if (!r)
+		r = fl_store_config(t->p->store, hash, doc, &t->config_id, err);
+	return r;
+}
+
+int fl_target_open(struct fl_plan *p, const char *tree, const char *host,
+		   const char *job, struct fl_target **ret, struct fl_err *err)
+{
+	_cleanup_(fl_target_freep) struct fl_target *t =
+		fl_calloc(1, sizeof(*t));
+	_cleanup_strv_ struct fl_strv dirs = { 0 };
+	char hash[FL_HASH_HEX];
+	int r = fl_conf_tree(p->conf, tree, &t->tree, err);
+
+	t->p = p;
+	if (!r)
+		r = fl_store_tree(p->store, t->tree->name, t->tree->url,
+				  t->tree->path, &t->tree_id, err);
+	if (!r && !fl_fs_exists(t->tree->path))
+		r = fl_err_set(
+			err, -ENOENT, FL_E_USER,
+			"tree '%s' has no repository at '%s'; run 'faultline fetch %s'",
+			t->tree->name, t->tree->path, t->tree->name);
+	if (!r)
+		r = fl_git_open(t->tree->path, &t->git, err);
+	if (!r && job) {
+		fl_conf_job_dirs(p->conf, &dirs);
+		r = fl_job_load(job, &dirs, &t->job, err);
+		if (!r)
+			r = fl_conf_host(p->conf, host, &t->host, err);
+		if (!r) {
+			t->ops = fl_host_driver(t->host->driver);
+			t->exact = t->host->clock == FL_CLOCK_EXACT;
+			r = t->ops->check(t->host, err);
+		}
+	}
+	if (!r)
+		r = open_config(t, hash, err);
+	if (!r && job)
+		r = open_measure(t, hash, err);
+	if (r < 0)
+		return r;
+	*ret = fl_steal(t);
+	return 0;
+}
+
+void fl_target_free(struct fl_target *t)
+{
+	if (!t)
+		return;
+	fl_git_free(t->git);
+	fl_job_free(t->job);
+	free(t->case_ids);
+	free(t->compiler);
+	free(t);
+}
+
+int fl_target_commit(struct fl_target *t, const char *sha, struct fl_err *err)
+{
+	_cleanup_(fl_git_commit_clear) struct fl_git_commit c = { 0 };
+	_cleanup_free_ char *described = NULL;
+	struct fl_commit_row row;
+	int r = fl_git_commit(t->git, sha, &c, err);
+
+	if (r < 0)
+		return r;
+	described = fl_git_describe(t->git, sha);
+	row = (struct fl_commit_row){
+		.sha = c.sha,
+		.described = described,
+		.subject = c.subject,
+		.message = c.message,
+		.author_name = c.author_name,
+		.author_email = c.author_email,
+		.commit_time = c.commit_time,
+	};
+	return fl_store_commit_info(t->p->store, &row, err);
+}
+
+int fl_target_resolve(struct fl_target *t, const char *rev,
+		      char sha[FL_SHA_HEX], struct fl_err *err)
+{
+	int r = fl_git_resolve(t->git, rev, sha, err);
+
+	return r < 0 ? r : fl_target_commit(t, sha, err);
+}
+
+static int add_build(struct fl_target *t, const char *sha, int64_t kernel_id,
+		     int priority, struct fl_err *err)
+{
+	const struct fl_conf *c = t->p->conf;
+	_cleanup_free_ char *cache = fl_conf_cache_dir();
+	_cleanup_free_ char *ccache = fl_path_join(cache, "ccache");
+	json_auto_t *fragments = json_array(), *needs = json_array();
+	json_auto_t *spec = NULL;
+	int r = fl_git_keep(t->git, sha, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < c->fragments.n; i++)
+		json_array_append_new(fragments,
+				      json_string(c->fragments.s[i]));
+	for (size_t i = 0; t->job && i < t->job->kconfig.n; i++)
+		json_array_append_new(needs, json_string(t->job->kconfig.s[i]));
+	spec = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O, s:O, s:s*, s:I, s:I}",
+			 "kind", "build", "builder", t->builder, "repo",
+			 fl_git_path(t->git), "sha", sha, "config_base",
+			 c->config_base, "fragments", fragments, "needs", needs,
+			 "ccache_dir", c->build_ccache ? ccache : NULL, "jobs",
+			 (json_int_t)c->build_jobs, "timeout_s",
+			 (json_int_t)c->build_timeout_s);
+	return fl_store_work_add(t->p->store, "build", kernel_id, spec,
+				 priority, err);
+}
+
+int fl_need_kernel(struct fl_target *t, const char *sha, int priority,
+		   struct fl_kernel *k, struct fl_err *err)
+{
+	struct fl_store *s = t->p->store;
+	int r = fl_store_kernel_find(s, sha, t->builder, t->config_id,
+				     t->compiler, k, err);
+
+	if (!r) {
+		r = fl_target_commit(t, sha, err);
+		if (!r)
+			r = fl_store_kernel(s, t->tree_id, sha, t->builder,
+					    t->config_id, t->compiler, k, err);
+	}
+	if (r < 0)
+		return r;
+	if (!strcmp(k->status, "built"))
+		return FL_READY;
+	if (!strcmp(k->status, "failed") || !strcmp(k->status, "timeout"))
+		return FL_UNAVAILABLE;
+	r = add_build(t, sha, k->id, priority, err);
+	return r < 0 ? r : FL_PENDING;
+}
+
+void fl_caseset_init(struct fl_caseset *c, const struct fl_target *t)
+{
+	c->n = t->job->ncases;
+	c->want = fl_calloc(c->n, sizeof(*c->want));
+}
+
+void fl_caseset_clear(struct fl_caseset *c)
+{
+	free(c->want);
+	*c = (struct fl_caseset){ 0 };
+}
+
+void fl_caseset_add(struct fl_caseset *c, const struct fl_target *t,
+		    int64_t case_id)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (t->case_ids[i] == case_id)
+			c->want[i] = true;
+}
+
+void fl_caseset_add_control(struct fl_caseset *c, const struct fl_target *t)
+{
+	for (size_t i = 0; i < c->n && t->job->control; i++)
+		if (!strcmp(t->job->cases[i].name, t->job->control))
+			c->want[i] = true;
+}
+
+void fl_caseset_add_all(struct fl_caseset *c)
+{
+	memset(c->want, true, c->n * sizeof(*c->want));
+}
+
+static json_t *host_json(const struct fl_host *h)
+{
+	return json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:I, s:I, s:O*}", "name",
+			 h->name, "driver", h->driver, "clock",
+			 fl_clock_kind_str(h->clock), "cpu", h->cpu, "append",
+			 h->append, "memory_mb", (json_int_t)h->memory_mb,
+			 "cpus", (json_int_t)h->cpus, "options", h->options);
+}
+
+struct boot_plan {
+	int64_t kernel_id, boot_no;
+	enum fl_isa isa;
+	const bool *cases;
+	size_t n; /* how many of them are true */
+	int priority;
+};
+
+static int add_boot(struct fl_target *t, const struct boot_plan *b,
+		    struct fl_err *err)
+{
+	_cleanup_(fl_kernel_clear) struct fl_kernel k = { 0 };
+	_cleanup_free_ int64_t *ids = fl_calloc(b->n + 1, sizeof(*ids));
+	_cleanup_free_ char *image = NULL, *dir = NULL,
+			    *agent = fl_conf_agent();
+	struct fl_run_new run = {
+		.kernel_id = b->kernel_id,
+		.host_id = t->host_id,
+		.job_id = t->job_id,
+		.recipe_id = t->recipe[b->isa],
+		.isa = b->isa == FL_ISA_PLAIN ? "plain" : "strings",
+		.boot_no = b->boot_no,
+		.cases = ids,
+	};
+	json_auto_t *cases = json_array(), *spec = NULL;
+	int64_t id;
+	int r = fl_store_kernel_by_id(t->p->store, b->kernel_id, &k, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < t->job->ncases; i++) {
+		if (!b->cases[i])
+			continue;
+		ids[run.ncases++] = t->case_ids[i];
+		json_array_append_new(cases,
+				      json_pack("{s:s, s:O}", "name",
+						t->job->cases[i].name, "params",
+						t->job->cases[i].params));
+	}
+	dir = fl_plan_path(t->p, k.dir);
+	image = fl_path_join(dir, "bzImage");
+	spec = json_pack(
+		"{s:s, s:o, s:s, s:s, s:O, s:s, s:I, s:I, s:I}", "kind", "run",
+		"host", host_json(t->host), "image", image, "agent", agent,
+		"cases", cases, "isa", run.isa, "boot_no",
+		(json_int_t)b->boot_no, "timeout_s",
+		(json_int_t)t->job->timeout_s, "total_s",
+		(json_int_t)(t->job->timeout_s * (int64_t)(run.ncases + 2)));
+	r = fl_store_begin(t->p->store, err);
+	if (!r)
+		r = fl_store_run_new(t->p->store, &run, &id, err);
+	if (!r)
+		r = fl_store_work_add(t->p->store, "run", id, spec, b->priority,
+				      err);
+	if (r < 0) {
+		fl_store_rollback(t->p->store);
+		return r;
+	}
+	return fl_store_commit(t->p->store, err);
+}
+
+int fl_need_boots(struct fl_target *t, int64_t kernel_id, enum fl_isa isa,
+		  const struct fl_caseset *set, int64_t n, int priority,
+		  struct fl_err *err)
+{
+	_cleanup_free_ bool *missing = fl_calloc(set->n, sizeof(*missing));
+	struct boot_plan b = { .kernel_id = kernel_id,
+			       .isa = isa,
+			       .cases = missing,
+			       .priority = priority };
+	bool pending = false;
+	int64_t short_by = 0;
+
+	for (size_t i = 0; i < set->n; i++) {
+		struct fl_boot_count c;
+		int r;
+
+		if (!set->want[i])
+			continue;
+		r = fl_store_boot_count(t->p->store, kernel_id, t->recipe[isa],
+					t->case_ids[i], &c, err);
+		if (r < 0)
+			return r;
+		if (c.broken >= MAX_BROKEN || (t->exact && c.broken && !c.done))
+			return FL_UNAVAILABLE;
+		if (c.done + c.case_failed >= n)
+			continue;
+		pending = true;
+		if (c.done + c.case_failed + c.queued >= n)
+			continue;
+		missing[i] = true;
+		b.n++;
+		if (n - c.done - c.case_failed - c.queued > short_by)
+			short_by = n - c.done - c.case_failed - c.queued;
+		if (c.next_boot_no > b.boot_no)
+			b.boot_no = c.next_boot_no;
+	}
+	for (; b.n && short_by > 0; short_by--, b.boot_no++) {
+		int r = add_boot(t, &b, err);
+
+		if (r < 0)
+			return r;
+	}
+	return pending ? FL_PENDING : FL_READY;
+}
+
+int fl_target_logs(struct fl_target *t, int64_t kernel_id, enum fl_isa isa,
+		   int64_t case_id, int64_t kpi_id, double **logs, size_t *n,
+		   struct fl_err *err)
+{
+	int r = fl_store_boot_values(t->p->store, kernel_id, t->recipe[isa],
+				     case_id, kpi_id, logs, n, err);
+
+	for (size_t i = 0; !r && i < *n; i++) {
+		if (!((*logs)[i] > 0))
+			r = -ERANGE;
+		else
+			(*logs)[i] = log((*logs)[i]);
+	}
+	if (r == -ERANGE) {
+		free(*logs);
+		*logs = NULL;
+		*n = 0;
+	}
+	return r;
+}
+
+int fl_need_pick(struct fl_target *t, const char *pick, const char *base,
+		 char sha[FL_SHA_HEX], struct fl_err *err)
+{
+	_cleanup_(fl_pick_clear) struct fl_pick p = { 0 };
+	json_auto_t *spec = NULL;
+	int r = fl_store_pick(t->p->store, pick, base, &p, err);
+
+	if (r < 0)
+		return r;
+	if (!strcmp(p.status, "applies")) {
+		snprintf(sha, FL_SHA_HEX, "%s", p.sha);
+		return FL_READY;
+	}
+	if (*p.status)
+		return FL_UNAVAILABLE;
+	spec = json_pack("{s:s, s:s, s:s, s:s, s:I}", "kind", "pick", "repo",
+			 fl_git_path(t->git), "pick", pick, "base", base,
+			 "tree_id", (json_int_t)t->tree_id);
+	/* Its subject is the request: one pick at a time is plenty. */
+	r = fl_store_work_add(t->p->store, "pick", t->p->request->id, spec,
+			      FL_PRIO_BISECT, err);
+	return r < 0 ? r : FL_PENDING;
+}
