@@ -40,8 +40,6 @@ static int call(const git_config_entry *e, fl_gitconfig_fn fn, void *arg)
 	char *first = strchr(name, '.'), *last = strrchr(name, '.');
 	const char *sub = NULL;
 
-	if (!first)
-		return 0;
 	*first = *last = '\0';
 	if (last > first)
 		sub = first + 1;
@@ -68,6 +66,12 @@ int fl_gitconfig_foreach(const char *path, fl_gitconfig_fn fn, void *arg,
 					  "'%s': include is not supported; "
 					  "write its lines into this file",
 					  path);
+		/* git takes a key before the first section; we would lose it. */
+		if (!strchr(e->name, '.') || e->name[0] == '.')
+			return fl_err_set(err, -EINVAL, FL_E_USER,
+					  "'%s': key '%s' is outside of any "
+					  "section",
+					  path, e->name + (*e->name == '.'));
 		r = call(e, fn, arg);
 		if (r)
 			return r;
