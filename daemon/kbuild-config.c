@@ -87,8 +87,7 @@ static int config_key(struct fl_kjob *j, char out[FL_HASH_HEX])
 	r = fl_kconfig_hash(&j->b->config, hash, j->err);
 	if (r < 0)
 		return r;
-	fl_buf_printf(&key, "request %s %s\n", hash,
-		      j->b->ccache_dir ? "ccache" : "");
+	fl_buf_printf(&key, "request %s %s\n", hash, j->ccache ? "ccache" : "");
 	r = fl_hash_file(config, hash, j->err);
 	if (!r)
 		r = fl_fs_read(cmd, MAX_CONFIG, &text, j->err);
@@ -136,6 +135,8 @@ static int make_config(struct fl_kjob *j)
 		if (r <= 0)
 			return r;
 		r = fl_kjob_read_out(j, ".config", &base);
+		if (r <= 0)
+			return r;
 	}
 	if (r < 0)
 		return r;
@@ -152,7 +153,7 @@ static int check_config(struct fl_kjob *j)
 	_cleanup_buf_ struct fl_buf text = { 0 };
 	int r = fl_kjob_read_out(j, ".config", &text);
 
-	if (r < 0)
+	if (r <= 0)
 		return r;
 	j->ret->reason = fl_kopts_missing(&j->wanted, fl_buf_str(&text));
 	if (!j->ret->reason)

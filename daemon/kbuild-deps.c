@@ -103,17 +103,20 @@ static int take_cmd(const char *path, const struct stat *st, int type,
 {
 	const char *name = path + ftw->base;
 	size_t n = strlen(name), root = strlen(walk.root) + 1;
+	bool kconfig = !strcmp(name, "auto.conf.cmd");
 	_cleanup_buf_ struct fl_buf text = { 0 };
 	_cleanup_free_ char *dir = NULL;
 
-	if (type != FTW_F || !S_ISREG(st->st_mode) || n < 5 || name[0] != '.' ||
-	    strcmp(name + n - 4, ".cmd"))
+	if (type != FTW_F || !S_ISREG(st->st_mode) || n < 5 ||
+	    (!kconfig && name[0] != '.') || strcmp(name + n - 4, ".cmd"))
 		return 0;
 	walk.r = fl_fs_read(path, MAX_CMD, &text, walk.err);
 	if (walk.r < 0)
 		return 1;
-	if (!strcmp(path + root, "include/config/auto.conf.cmd"))
+	if (kconfig) {
+		fl_kbuild_parse_kconfig_deps(fl_buf_str(&text), walk.paths);
 		return 0;
+	}
 	dir = (size_t)ftw->base > root ?
 		      fl_strndup(path + root, (size_t)ftw->base - root - 1) :
 		      fl_strdup("");
@@ -123,15 +126,9 @@ static int take_cmd(const char *path, const struct stat *st, int type,
 
 int fl_kbuild_write_deps(const char *out, const char *deps, struct fl_err *err)
 {
-	_cleanup_free_ char *conf =
-		fl_path_join(out, "include/config/auto.conf.cmd");
-	_cleanup_buf_ struct fl_buf text = { 0 }, lines = { 0 };
+	_cleanup_buf_ struct fl_buf lines = { 0 };
 	_cleanup_strv_ struct fl_strv paths = { 0 };
-	int r = fl_fs_read(conf, MAX_CMD, &text, err);
 
-	if (r < 0)
-		return r;
-	fl_kbuild_parse_kconfig_deps(fl_buf_str(&text), &paths);
 	walk.paths = &paths;
 	walk.root = out;
 	walk.err = err;

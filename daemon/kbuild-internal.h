@@ -14,6 +14,7 @@
 struct fl_kmake {
 	const struct fl_build *b;
 	const char *src, *out; /* real paths */
+	const char *ccache; /* real path or NULL */
 	const char *config; /* visible as /build/config; may be NULL */
 	const char *log; /* appended to */
 	int64_t deadline_ms; /* monotonic; 0 = none */
@@ -34,6 +35,7 @@ struct fl_kjob {
 	struct fl_build_result *ret;
 	struct fl_err *err;
 	char *slot, *src, *out, *log; /* real paths */
+	char *ccache; /* folder of the cache, NULL = compile without */
 	struct fl_kopts wanted, needed;
 	int64_t deadline_ms;
 	unsigned int lines; /* of work in the last make */
@@ -50,8 +52,11 @@ int fl_kjob_make(struct fl_kjob *j, const char *step, unsigned int expected,
  * that make may have left there; heap, NULL when there is none.
  */
 char *fl_kjob_out_file(const struct fl_kjob *j, const char *name, int64_t max);
-int fl_kjob_read_out(const struct fl_kjob *j, const char *name,
-		     struct fl_buf *text);
+/*
+ * Appends such a text file. 1 = done, 0 = make succeeded and still left none,
+ * which is an outcome and set, negative = our trouble.
+ */
+int fl_kjob_read_out(struct fl_kjob *j, const char *name, struct fl_buf *text);
 
 /* kbuild-config.c: returns like fl_kjob_make(). */
 int fl_kjob_configure(struct fl_kjob *j);

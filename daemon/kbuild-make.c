@@ -39,11 +39,10 @@ static void sandbox_argv(const struct fl_kmake *m, const char *command,
 			 struct fl_strv *argv)
 {
 	struct fl_sandbox s = { .dir = FL_KBUILD_OUT };
-	const char *cache = m->b->ccache_dir;
 
 	for (size_t i = 0; i < FL_ARRAY_SIZE(build_env); i++)
 		fl_strv_add(&s.env, build_env[i]);
-	if (cache)
+	if (m->ccache)
 		fl_strv_addl(&s.env, "CCACHE_DIR=" CCACHE_INSIDE,
 			     "CCACHE_COMPILERCHECK=content", NULL);
 	fl_sandbox_argv(&s, argv);
@@ -56,8 +55,8 @@ static void sandbox_argv(const struct fl_kmake *m, const char *command,
 	if (m->config)
 		fl_strv_addl(argv, "--ro-bind", m->config, "/build/config",
 			     NULL);
-	if (cache)
-		fl_strv_addl(argv, "--bind", cache, CCACHE_INSIDE, NULL);
+	if (m->ccache)
+		fl_strv_addl(argv, "--bind", m->ccache, CCACHE_INSIDE, NULL);
 	fl_strv_addl(argv, "--", "/bin/sh", "-c", command, NULL);
 }
 

@@ -73,6 +73,7 @@ static void job_clear(struct fl_kjob *j)
 	free(j->src);
 	free(j->out);
 	free(j->log);
+	free(j->ccache);
 	fl_kopts_clear(&j->wanted);
 	fl_kopts_clear(&j->needed);
 }
@@ -95,37 +96,62 @@ char *fl_kjob_out_file(const struct fl_kjob *j, const char *name, int64_t max)
 	return fl_steal(path);
 }
 
-int fl_kjob_read_out(const struct fl_kjob *j, const char *name,
-		     struct fl_buf *text)
+/* A make that succeeds without its product is the tree's fault. */
+static int left_nothing(struct fl_kjob *j, const char *name)
+{
+	j->ret->outcome = FL_BUILD_FAILED;
+	j->ret->reason = fl_asprintf("make succeeded but left no '%s'", name);
+	return 0;
+}
+
+int fl_kjob_read_out(struct fl_kjob *j, const char *name, struct fl_buf *text)
 {
 	_cleanup_free_ char *path = fl_kjob_out_file(j, name, MAX_TEXT);
+	int r;
 
 	if (!path)
-		return fl_err_set(j->err, -ENOENT, FL_E_INFRA,
-				  "the build left no file '%s'", name);
-	return fl_fs_read(path, MAX_TEXT, text, j->err);
+		return left_nothing(j, name);
+	r = fl_fs_read(path, MAX_TEXT, text, j->err);
+	return r < 0 ? r : 1;
+}
+
+static int real_path(const char *path, char **ret, struct fl_err *err)
+{
+	*ret = realpath(path, NULL);
+	if (!*ret)
+		return fl_err_set(err, -errno, FL_E_INFRA,
+				  "cannot find '%s': %s", path,
+				  strerror(errno));
+	return 0;
+}
+
+static int prepare_cache(struct fl_kjob *j)
+{
+	int r;
+
+	if (!j->b->ccache_dir || access("/usr/bin/ccache", X_OK))
+		return 0;
+	r = fl_fs_mkdirs(j->b->ccache_dir, j->err);
+	return r < 0 ? r : real_path(j->b->ccache_dir, &j->ccache, j->err);
 }
 
 static int prepare(struct fl_kjob *j)
 {
 	_cleanup_free_ char *dir = NULL;
-	char real[PATH_MAX];
 	int r = fl_fs_mkdirs(j->b->slot, j->err);
 
+	if (!r)
+		r = real_path(j->b->slot, &j->slot, j->err);
+	if (!r)
+		r = real_path(j->b->dir, &dir, j->err);
 	if (r < 0)
 		return r;
-	if (!realpath(j->b->slot, real) || !realpath(j->b->dir, real))
-		return fl_err_set(j->err, -errno, FL_E_INFRA,
-				  "cannot find '%s': %s", j->b->dir,
-				  strerror(errno));
-	j->log = fl_path_join(real, "build.log");
-	realpath(j->b->slot, real);
-	j->slot = fl_strdup(real);
+	j->log = fl_path_join(dir, "build.log");
 	j->src = in_slot(j, "src");
 	j->out = in_slot(j, "out");
 	r = fl_fs_mkdirs(j->out, j->err);
-	if (!r && j->b->ccache_dir)
-		r = fl_fs_mkdirs(j->b->ccache_dir, j->err);
+	if (!r)
+		r = prepare_cache(j);
 	if (!r)
 		r = fl_kconfig_wanted(&j->b->config, &j->wanted, j->err);
 	if (!r)
@@ -223,15 +249,17 @@ static int take_failure(struct fl_kjob *j, enum fl_kmake_end end)
 int fl_kjob_make(struct fl_kjob *j, const char *step, unsigned int expected,
 		 const char *config, const char *target)
 {
-	const char *cache = j->b->ccache_dir;
 	_cleanup_free_ char *command = fl_asprintf(
 		"%sexec make -C " FL_KBUILD_SRC " O=" FL_KBUILD_OUT
 		" -j%d%s %s",
-		config ? "cp /build/config .config && " : "", j->b->jobs,
-		cache ? " CC='ccache gcc' HOSTCC='ccache gcc'" : "", target);
+		config ? "cp /build/config .config && " : "",
+		j->b->jobs > 0 ? j->b->jobs : 1,
+		j->ccache ? " CC='ccache gcc' HOSTCC='ccache gcc'" : "",
+		target);
 	struct fl_kmake m = { .b = j->b,
 			      .src = j->src,
 			      .out = j->out,
+			      .ccache = j->ccache,
 			      .config = config,
 			      .log = j->log,
 			      .deadline_ms = j->deadline_ms,
@@ -266,39 +294,36 @@ static void save_steps(const struct fl_kjob *j)
 	fl_fs_write(path, text, strlen(text), NULL);
 }
 
-/* Copies name out of the build folder; -ENOENT when make did not leave it. */
+/* Copies name out of the build folder; returns like fl_kjob_make(). */
 static int take(struct fl_kjob *j, const char *name, const char *as)
 {
 	_cleanup_free_ char *from = fl_kjob_out_file(j, name, MAX_IMAGE);
 	_cleanup_free_ char *to = fl_path_join(j->b->dir, as);
+	int r;
 
 	if (!from)
-		return fl_err_set(j->err, -ENOENT, FL_E_INFRA,
-				  "the build left no file '%s'", name);
-	return fl_fs_copy(from, to, j->err);
+		return left_nothing(j, name);
+	r = fl_fs_copy(from, to, j->err);
+	return r < 0 ? r : 1;
 }
 
 static int take_results(struct fl_kjob *j)
 {
 	_cleanup_free_ char *image = fl_path_join(j->b->dir, "bzImage");
 	_cleanup_free_ char *deps = fl_path_join(j->b->dir, "deps");
-	_cleanup_buf_ struct fl_buf release = { 0 };
+	_cleanup_buf_ struct fl_buf text = { 0 };
 	int r = take(j, "arch/x86/boot/bzImage", "bzImage");
 
-	if (!r)
+	if (r > 0)
 		r = take(j, "System.map", "System.map");
-	if (!r)
-		r = fl_hash_file(image, j->ret->image_hash, j->err);
-	if (!r)
-		r = fl_kjob_read_out(j, "include/config/kernel.release",
-				     &release);
-	if (!r)
-		r = fl_kbuild_write_deps(j->out, deps, j->err);
-	if (!r)
-		j->ret->release =
-			fl_strndup(fl_buf_str(&release),
-				   strcspn(fl_buf_str(&release), "\n"));
-	return r;
+	if (r > 0)
+		r = fl_kjob_read_out(j, "include/config/kernel.release", &text);
+	if (r <= 0)
+		return r;
+	j->ret->release =
+		fl_strndup(fl_buf_str(&text), strcspn(fl_buf_str(&text), "\n"));
+	r = fl_hash_file(image, j->ret->image_hash, j->err);
+	return r < 0 ? r : fl_kbuild_write_deps(j->out, deps, j->err);
 }
 
 /* The final .config, which explains a failure as well (if there is one). */
