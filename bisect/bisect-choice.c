@@ -323,15 +323,15 @@ static void batch_split(struct batch *t, int x)
 	struct split s = split_of(b, x);
 	double wrong = 0.5 * erfc(fabs(s.d) / sqrt(noise_of(b, &s, 1)) /
 				  (2 * M_SQRT2));
-	double mass[2 * FL_LANES];
-	int order[2 * FL_LANES], n = 2 * t->lanes;
+	double mass[2 * FL_LANES] = { 0 };
+	int order[2 * FL_LANES] = { 0 }, n = 2 * t->lanes;
 
-	for (int l = 0; l < t->lanes; l++) {
-		double bad = t->sums[(size_t)x * FL_LANES + l];
-		double good = t->mass[l] - bad;
+	for (int i = 0; i < n; i++) {
+		double bad = t->sums[(size_t)x * FL_LANES + i / 2];
+		double good = t->mass[i / 2] - bad;
+		double read = i % 2 ? wrong : 1 - wrong;
 
-		mass[2 * l] = (1 - wrong) * bad + wrong * good;
-		mass[2 * l + 1] = wrong * bad + (1 - wrong) * good;
+		mass[i] = read * bad + (1 - read) * good;
 	}
 	for (int i = 0; i < n; i++) {
 		int k = i;

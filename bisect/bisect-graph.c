@@ -116,10 +116,17 @@ static void fill_table(double tab[8][256][FL_LANES], const double *w, int count)
 	}
 }
 
+static bool any_lane(const double *v)
+{
+	for (int l = 0; l < FL_LANES; l++)
+		if (v[l] != 0)
+			return true;
+	return false;
+}
+
 static void block_sums(const struct fl_bisect *b, int j, const double *w,
 		       double *out)
 {
-	static const double zero[FL_LANES];
 	const uint64_t *row = fl_bisect_block(b, j);
 	int first = 64 * j, count = b->n - first < 64 ? b->n - first : 64;
 	uint64_t full = count == 64 ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
@@ -131,7 +138,7 @@ static void block_sums(const struct fl_bisect *b, int j, const double *w,
 		full &= ~(uint64_t)1;
 	for (int c = 0; c < count; c++)
 		add_lanes(all, w + (size_t)(first + c) * FL_LANES);
-	if (!memcmp(all, zero, sizeof(all)))
+	if (!any_lane(all))
 		return;
 	for (int x = first; x < b->n; x++) {
 		double *o = out + (size_t)x * FL_LANES;

@@ -155,9 +155,10 @@ static double side_integral(const struct range *r, const struct table *t, int c,
 			    bool bad, double v, double lambda)
 {
 	double sum = 0, step = 0.08 * sqrt(v), span = 14 * sqrt(v) + 8;
+	int steps = (int)ceil(span / step);
 
-	for (double mu = -span; mu <= span; mu += step) {
-		double log_l = 0;
+	for (int i = -steps; i <= steps; i++) {
+		double log_l = 0, mu = i * step;
 
 		for (int x = 0; x < r->n; x++)
 			if (is_ancestor(r, c, x) == bad)
@@ -174,8 +175,8 @@ static void brute_posterior(const struct range *r, const struct table *t,
 
 	for (int c = 1; c < r->n; c++) {
 		post[c] = 0;
-		for (double u = -5; u <= 7; u += 0.1) {
-			double v = exp(u), prior;
+		for (int i = -50; i <= 70; i++) {
+			double u = 0.1 * i, v = exp(u), prior;
 
 			/* scaled inverse chi-square in v, times dv/du */
 			prior = exp(-m->nu0 / 2 * u -
@@ -202,7 +203,7 @@ static void agrees_with_integration(void **state)
 	(void)state;
 	for (size_t k = 0; k < FL_ARRAY_SIZE(models); k++) {
 		struct fl_bisect *b;
-		double post[MAXN];
+		double post[MAXN] = { 0 };
 
 		if (k == 1)
 			range_line(&r, 6);
@@ -265,7 +266,7 @@ static void agrees_with_prefix_sums(void **state)
 	range_line(&r, MAXN);
 	for (int round = 0; round < 20; round++) {
 		struct fl_bisect *b = engine(&r, &noise);
-		double post[MAXN];
+		double post[MAXN] = { 0 };
 
 		fill(&t, &r, 1 + round * 3, 0.2 * round);
 		feed(b, &t, r.n, 1, 0);
@@ -282,7 +283,7 @@ static void invariant_under_shift_and_scale(void **state)
 	static const double shift[] = { 0, 1000, 0, -1e6, 50 };
 	struct range r;
 	struct table t;
-	double want[MAXN];
+	double want[MAXN] = { 0 };
 	int first = -1;
 
 	(void)state;
@@ -315,7 +316,7 @@ static void invariant_under_relabelling(void **state)
 	/* The same graph in another topological order: new[old]. */
 	static const int new[] = { 1, 2, 5, 3, 6, 4, 7, 0, 8 };
 	struct range r, s;
-	struct table t, u;
+	struct table t, u = { 0 };
 	struct fl_bisect *a, *b;
 
 	(void)state;
@@ -363,8 +364,9 @@ static double slow_information(double q, double d, double v0, double v1)
 	double lo = fmin(-9 * sqrt(v0), d - 9 * sqrt(v1));
 	double hi = fmax(9 * sqrt(v0), d + 9 * sqrt(v1));
 
-	for (double y = lo; y < hi; y += step) {
-		double g = exp(-y * y / 2 / v0) / sqrt(2 * M_PI * v0);
+	for (int i = 0; i < (int)((hi - lo) / step); i++) {
+		double y = lo + i * step,
+		       g = exp(-y * y / 2 / v0) / sqrt(2 * M_PI * v0);
 		double b =
 			exp(-(y - d) * (y - d) / 2 / v1) / sqrt(2 * M_PI * v1);
 		double m = q * b + (1 - q) * g;
