@@ -95,4 +95,77 @@ $(DEMO): $(wildcard tests/demo/*.c) $(LIB)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(HARDEN) $(ALL_LDFLAGS) -o $@ \
 		$(wildcard tests/demo/*.c) $(LIB) $(LDLIBS)
 
+.PHONY: demo check check-unit check-t check-boot check-layers check-san lint \
+	analyze bench-bisect bench-overhead install clean help tests-deps
+demo:
+	$(Q)tests/install-deps.sh demo
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)B=$(B) SEED=$(SEED) WITHOUT=$(WITHOUT) tests/demo/demo.sh
+
+# All tests through prove: units, the real binary, one real build and boot.
+# The slow one starts first, beside the others.
+T := $(wildcard tests/t/*.t)
+BOOT_T := $(wildcard tests/boot/*.t)
+PROVE := prove --failures --timer
+check:
+	$(Q)tests/install-deps.sh check
+	$(Q)$(MAKE) --no-print-directory all $(UNIT) $(HELPER)
+	$(Q)B=$(B) $(PROVE) -j2 --exec '' $(BOOT_T) $(T) $(UNIT)
+check-unit: $(UNIT)
+	$(Q)$(PROVE) --exec '' $^
+check-t: all $(HELPER)
+	$(Q)B=$(B) $(PROVE) -j2 --exec '' $(T)
+check-boot: all
+	$(Q)B=$(B) $(PROVE) --exec '' $(BOOT_T)
+check-layers:
+	$(Q)tests/t/check-layers.sh
+# Unit and shell tests once more under the address and undefined sanitizers.
+check-san:
+	$(Q)ASAN_OPTIONS=detect_leaks=0 $(MAKE) --no-print-directory \
+		SAN=address,undefined check-unit check-t
+
+bench-bisect: $(B)/tests/bench-bisect
+	$(Q)$<
+
+C_FILES = $(wildcard daemon/*.[ch] daemon/*/*.[ch] bisect/*.[ch] \
+	jobs/*/*.[ch] tests/*/*.[ch])
+SHELL_FILES = $(wildcard tests/*.sh tests/*/*.sh tests/*/*.t) .ci/run
+lint: check-layers
+	$(Q)tests/install-deps.sh lint
+	$(Q)clang-format --dry-run -Werror $(C_FILES)
+	$(Q)shellcheck -x $(SHELL_FILES)
+	$(Q)mandoc -Tlint -Wwarning docs/*.[1-8]
+	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr \
+		--enable=warning,portability --std=c11 -D_GNU_SOURCE \
+		--suppress=missingIncludeSystem daemon bisect jobs/pagefault
+# clang-tidy knows the whole program path by path: a few minutes.
+analyze: $(B)/gen/migrations.h
+	$(Q)tests/install-deps.sh lint
+	$(Q)printf '%s\n' $(filter-out daemon/main.c,$(SRC)) | \
+		xargs -P2 -n1 sh -c 'clang-tidy --quiet "$$0" -- -std=gnu11 \
+		$(ALL_CPPFLAGS) 2>/dev/null || exit 255'
+
+install: all
+	install -D $(BIN) $(DESTDIR)$(PREFIX)/bin/faultline
+	install -D $(AGENT) $(DESTDIR)$(PREFIX)/libexec/faultline/faultline-agent
+	install -d $(DESTDIR)$(PREFIX)/share/faultline/jobs/config
+	install -m644 jobs/*.json $(DESTDIR)$(PREFIX)/share/faultline/jobs
+	install -m644 jobs/config/* $(DESTDIR)$(PREFIX)/share/faultline/jobs/config
+	for f in docs/*.[1-8]; do install -Dm644 $$f \
+		$(DESTDIR)$(PREFIX)/share/man/man$${f##*.}/$$(basename $$f); done
+
+clean:
+	rm -rf build
+
+help:
+	@echo 'all          faultline, the guest agent, make-demo-tree'
+	@echo 'demo         a kernel tree with planted changes, fetch to mail'
+	@echo '             (SEED=n, WITHOUT=regression|gain|both)'
+	@echo 'check        all tests; check-unit, check-t, check-boot, check-san'
+	@echo 'lint         format, layers, shell, man pages, cppcheck'
+	@echo 'analyze      clang-tidy'
+	@echo 'bench-bisect, bench-overhead'
+	@echo 'install      DESTDIR, PREFIX;  clean'
+	@echo 'Settings: V=1 DEV=1 SAN=address,undefined CC CFLAGS KSRC'
+
 -include $(OBJ:.o=.d) $(wildcard $(B)/tests/*.d)

@@ -196,6 +196,9 @@ static int open_va(struct fl_store *s, sqlite3_stmt **ret, struct fl_err *err,
 
 	if (!st)
 		return fl_db_fail(s, "preparing", err);
+	if (sqlite3_bind_parameter_count(st) != (int)strlen(types))
+		return fl_err_set(err, -EINVAL, FL_E_BUG,
+				  "%zu arguments for '%s'", strlen(types), sql);
 	sqlite3_reset(st);
 	for (const char *t = types; *t; t++, i++) {
 		if (*t == 'i') {

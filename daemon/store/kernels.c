@@ -124,7 +124,7 @@ int fl_store_kernel_by_id(struct fl_store *s, int64_t id, struct fl_kernel *ret,
 int fl_store_kernel_finish(struct fl_store *s, int64_t id,
 			   const struct fl_kernel_end *end, struct fl_err *err)
 {
-	return fl_db_exec(s, err, SQL_KERNEL_FINISH, "isssssddi", id,
+	return fl_db_exec(s, err, SQL_KERNEL_FINISH, "issssssddi", id,
 			  end->status, end->reason, end->release,
 			  end->image_hash, end->final_config_hash, end->dir,
 			  end->checkout_s, end->make_s, fl_clock_now());

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# A small git history for the fake host (daemon/host/fake.h). Sourced.
+#
+#   v6.12 ── stable ── v6.12.1
+#      └── dev … side branch and merge … v6.13-rc1
+#
+# make_fixture DIR [without]: commits named `regression` (page_fault4 rises
+# by half) and `gain` (page_fault3 on xfs halves) unless without is given; one
+# pair of commits that do not build, one that panic, some documentation.
+
+export GIT_AUTHOR_NAME='Demo Author' GIT_AUTHOR_EMAIL=author@demo.example
+export GIT_COMMITTER_NAME='Demo Author' GIT_COMMITTER_EMAIL=author@demo.example
+
+fixture_clock=1767225600
+
+# fake_commit SUBJECT: commits the work tree, a minute after the last one.
+fake_commit() {
+	fixture_clock=$((fixture_clock + 60))
+	git -C "$fixture" add -A
+	GIT_AUTHOR_DATE="$fixture_clock +0000" \
+	GIT_COMMITTER_DATE="$fixture_clock +0000" \
+		git -C "$fixture" commit -q -m "$1" \
+		-m "Signed-off-by: Demo Author <author@demo.example>"
+}
+
+# fake_kernel: writes the kernel file from the variables of make_fixture.
+fake_kernel() {
+	cat >"$fixture/fake-kernel" <<-EOF
+		# $note
+		#
+		# Room between the settings, so that a commit that changes one
+		# of them can be picked onto a tree that differs in another.
+		#
+		build $build
+		boot $boot
+		#
+		#
+		value * 3000
+		#
+		#
+		value page_fault4/* $pf4
+		#
+		#
+		#
+		value page_fault3/*/xfs $pf3
+		#
+		#
+	EOF
+}
+
+# change SUBJECT NOTE: a commit whose image differs, but measures the same.
+change() {
+	note=$2
+	fake_kernel
+	fake_commit "$1"
+}
+
+document() {
+	echo "$1" >"$fixture/${1// /-}.txt"
+	fake_commit "docs: $1"
+}
+
+make_fixture() {
+	fixture=$1
+	local without=${2:-}
+	local build=ok boot=ok pf4=800 pf3=2000 note=root
+
+	git init -q -b master "$fixture"
+	echo fixture >"$fixture/README"
+	fake_kernel
+	fake_commit 'Linux 6.12'
+	git -C "$fixture" tag v6.12
+	git -C "$fixture" checkout -q -b stable
+	document 'stable notes'
+	change 'mm: a backport' backport
+	git -C "$fixture" tag v6.12.1
+	git -C "$fixture" checkout -q master
+	change 'mm: tidy up' 1
+	document 'one'
+	[ "$without" ] || pf4=1200
+	change 'mm: map less around' regression
+	change 'fs: rename a local' 2
+	build=fail
+	change 'mm: break the build' 3
+	change 'mm: still broken' 4
+	build=ok
+	change 'mm: fix the build' 5
+	git -C "$fixture" checkout -q -b side
+	document 'two'
+	document 'two and a half'
+	git -C "$fixture" checkout -q master
+	document 'three'
+	fixture_clock=$((fixture_clock + 60))
+	GIT_AUTHOR_DATE="$fixture_clock +0000" \
+	GIT_COMMITTER_DATE="$fixture_clock +0000" \
+		git -C "$fixture" merge -q --no-ff -m "Merge side" side
+	boot=panic
+	change 'mm: panic at boot' 6
+	boot=ok
+	change 'mm: do not panic' 7
+	[ "$without" ] || pf3=1000
+	change 'mm: map whole folios' gain
+	change 'fs: print more' 8
+	document 'four'
+	change 'Linux 6.13-rc1' 9
+	git -C "$fixture" tag v6.13-rc1
+}
+
+# make_workspace DIR FIXTURE [CLOCK [NOISE]]
+make_workspace() {
+	faultline -C "$1" init >/dev/null
+	cat >"$1/faultline.conf" <<-EOF
+		[tree "linux"]
+			url = file://$2
+		[pair "demo"]
+			tree = linux
+			base = v6.*
+			head = v6.*-rc*
+			host = fake
+			job = pagefault
+		[host "fake"]
+			driver = fake
+			clock = ${3:-exact}
+			fake-noise = ${4:-0.00001}
+		[mail]
+			from = Faultline <faultline@lab.example>
+			cc = team@lab.example
+	EOF
+}
