@@ -2,7 +2,9 @@
 # Faultline. `make help` lists the targets; settings go into config.mak.
 -include config.mak
 
-CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 PREFIX ?= /usr/local
 CFLAGS ?= -O2 -g
 PKG_CONFIG ?= pkg-config
