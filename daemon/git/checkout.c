@@ -277,7 +277,7 @@ static int prepare(struct checkout *c, const char *rev, char sha[FL_SHA_HEX])
 int fl_git_checkout(struct fl_git *g, const char *sha, const char *dir,
 		    fl_git_progress_fn fn, void *arg, struct fl_err *err)
 {
-	char full[FL_SHA_HEX], held[FL_SHA_HEX];
+	char full[FL_SHA_HEX] = "", held[FL_SHA_HEX] = "";
 	_cleanup_(checkout_clear) struct checkout c = {
 		.g = g,
 		.dir = dir,

@@ -45,11 +45,18 @@ typedef void (*fl_git_progress_fn)(const char *unit, uint64_t done,
  * Makes or updates the bare mirror at path from url (https, ssh, git, file
  * URL or a local path): all branches to refs/heads/, all tags, pruning what
  * vanished, forced updates allowed. A local remote is hard-linked when the
- * mirror is new. INFRA error with the remote's words when it is unreadable.
+ * mirror is new. A fetch killed at any point is done again by the next one.
+ * INFRA error with the remote's words when it is unreadable, shallow or empty;
+ * -EBUSY INFRA while another process updates the mirror; -EEXIST USER when
+ * path is something else than a mirror made by this function.
  */
 int fl_git_mirror(const char *path, const char *url, fl_git_progress_fn fn,
 		  void *arg, struct fl_err *err);
 
+/*
+ * A bare repository, a clone or a work tree, by its folder or its .git (no
+ * search upwards). -ENOENT USER when path is none.
+ */
 int fl_git_open(const char *path, struct fl_git **ret, struct fl_err *err);
 void fl_git_free(struct fl_git *g);
 FL_DEFINE_FREEP(fl_git_free, struct fl_git)
@@ -66,8 +73,9 @@ int fl_git_commit(struct fl_git *g, const char *sha, struct fl_git_commit *ret,
 		  struct fl_err *err);
 
 /*
- * The tag that matches the fnmatch pattern and is newest in version order
- * (fl_version_cmp). -ENOENT when none does. `tag` is heap.
+ * The tag that matches the fnmatch pattern (with glibc's extensions, such as
+ * "v6.!(*-rc*)") and is newest in version order (fl_version_cmp). Tags that
+ * name no commit do not count. -ENOENT USER when none matches. `tag` is heap.
  */
 int fl_git_newest_tag(struct fl_git *g, const char *pattern, char **tag,
 		      char sha[FL_SHA_HEX], struct fl_err *err);
@@ -77,7 +85,11 @@ int fl_git_tags(struct fl_git *g, const char *pattern, struct fl_strv *ret,
 /* A readable name: the tag that points at sha, else its first 12 digits. */
 char *fl_git_describe(struct fl_git *g, const char *sha);
 
-/* -ENOENT USER when the two histories are unrelated. */
+/*
+ * -ENOENT USER when the two histories are unrelated. A shallow clone used in
+ * place is -ENODATA INFRA here, in fl_git_is_ancestor() and fl_git_range():
+ * a cut history gives no answer rather than a wrong one.
+ */
 int fl_git_merge_base(struct fl_git *g, const char *a, const char *b,
 		      char sha[FL_SHA_HEX], struct fl_err *err);
 /* 1 = a is an ancestor of b or b itself, 0 = not, negative = error. */
@@ -105,7 +117,11 @@ void fl_git_range_clear(struct fl_git_range *r);
  * of the mirror: no .git inside) to sha. Files that are equal in both keep
  * their time stamps, so that make stays incremental; files that vanished are
  * removed. A state file beside dir ("<dir>.state") names the commit it holds; a
- * killed checkout is noticed there and repaired by comparing content.
+ * killed checkout, or a machine that was booted since, is noticed there and
+ * repaired by comparing content. -EEXIST USER when dir holds files and there
+ * is no state, -EBUSY INFRA while another process moves it, -EINVAL USER when
+ * the commit holds a path that leads out of dir or is named .git. Submodules
+ * are left out.
  */
 int fl_git_checkout(struct fl_git *g, const char *sha, const char *dir,
 		    fl_git_progress_fn fn, void *arg, struct fl_err *err);
@@ -116,9 +132,9 @@ int fl_git_read_file(struct fl_git *g, const char *sha, const char *path,
 
 /*
  * Writes the commit "base with pick on top" (a cherry-pick; a merge is
- * picked against its first parent) and returns its id. Author, date and
- * message are the pick's, so the id is the same every time. -EEXIST-free:
- * doing it twice is fine. -EUCLEAN USER with the first conflicting path when
+ * picked against its first parent) and returns its id. Author, dates and
+ * message are the pick's, so the id is the same every time and doing it twice
+ * is fine. Nothing refers to the new commit until fl_git_keep() does. -EUCLEAN USER with the first conflicting path when
  * it does not apply.
  */
 int fl_git_pick(struct fl_git *g, const char *pick, const char *base,
@@ -137,7 +153,8 @@ int fl_version_cmp(const char *a, const char *b);
  * git-config syntax (faultline.conf): calls fn for every entry in file order.
  * section and key are lower case, subsection keeps its case and is NULL when
  * there is none; value is "" when the entry has none. fn's nonzero return
- * stops and is returned.
+ * stops and is returned. -EINVAL USER for a syntax error (names the line), an
+ * include or a key outside of any section; only this one file is read.
  */
 typedef int (*fl_gitconfig_fn)(const char *section, const char *subsection,
 			       const char *key, const char *value, void *arg);

@@ -77,6 +77,11 @@ typedef int (*fl_git_walk_fn)(const char *path, const git_tree_entry *now,
 int fl_git_walk(struct fl_git *g, git_tree *now, git_tree *const *was, size_t n,
 		fl_git_walk_fn fn, void *arg, struct fl_err *err);
 
+/* url.c, heap. Errors end up in mails: the first hides a password. */
+char *fl_git_url_shown(const char *url);
+/* The path of a remote on this machine, which may not exist; else NULL. */
+char *fl_git_url_path(const char *url);
+
 /* link.c: makes every object of the repository src one of the one at dst. */
 int fl_git_link_objects(git_repository *src, const char *dst,
 			fl_git_progress_fn fn, void *arg, struct fl_err *err);

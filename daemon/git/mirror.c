@@ -8,7 +8,6 @@
  */
 #include "internal.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -43,64 +42,14 @@ static void mirror_clear(struct mirror *m)
 	free(m->local);
 }
 
-/* Errors end up in mails: "https://user:secret@host" loses its secret. */
-static char *without_password(const char *url)
-{
-	const char *host = strstr(url, "://"), *at, *colon;
-	size_t n;
-
-	if (!host)
-		return fl_strdup(url);
-	host += 3;
-	n = strcspn(host, "/?#");
-	at = memrchr(host, '@', n);
-	colon = memchr(host, ':', n);
-	if (!at || !colon || colon > at)
-		return fl_strdup(url);
-	return fl_asprintf("%.*s:***%s", (int)(colon - url), url, at);
-}
-
-static char *decode_percent(const char *s)
-{
-	char *out = fl_malloc(strlen(s) + 1), *o = out;
-
-	for (; *s; s++) {
-		if (s[0] == '%' && isxdigit((unsigned char)s[1]) &&
-		    isxdigit((unsigned char)s[2])) {
-			char two[3] = { s[1], s[2], '\0' };
-
-			*o++ = (char)strtol(two, NULL, 16);
-			s += 2;
-		} else {
-			*o++ = *s;
-		}
-	}
-	*o = '\0';
-	return out;
-}
-
 static void set_url(struct mirror *m, const char *url)
 {
-	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *path = fl_git_url_path(url);
 
-	m->shown = without_password(url);
-	if (!strncmp(url, "file://", 7)) {
-		url += 7;
-		if (!strncmp(url, "localhost/", 10))
-			url += 9;
-		path = decode_percent(url);
-	} else if (!strstr(url, "://") && fl_fs_exists(url)) {
-		path = fl_strdup(url); /* not "host:path" */
-	}
+	m->shown = fl_git_url_shown(url);
 	if (path)
 		m->local = realpath(path, NULL);
 	m->url = fl_strdup(m->local ? m->local : path ? path : url);
-}
-
-static int remote_error(struct mirror *m, int r)
-{
-	return fl_git_fail(m->err, r, FL_E_INFRA, "cannot read remote '%s'",
-			   m->shown);
 }
 
 static int refuse_shallow(struct mirror *m)
@@ -110,6 +59,17 @@ static int refuse_shallow(struct mirror *m)
 			  "cut; complete it with 'git fetch --unshallow' or "
 			  "name another remote",
 			  m->shown);
+}
+
+static int remote_error(struct mirror *m, int r)
+{
+	const git_error *e = git_error_last();
+
+	/* How libgit2 before 1.7 puts it that the remote is shallow. */
+	if (e && e->message && strstr(e->message, "REF pkt-line"))
+		return refuse_shallow(m);
+	return fl_git_fail(m->err, r, FL_E_INFRA, "cannot read remote '%s'",
+			   m->shown);
 }
 
 static int on_transfer(const git_indexer_progress *s, void *arg)

@@ -11,6 +11,19 @@
 #include <string.h>
 #include <time.h>
 
+#ifdef __SANITIZE_ADDRESS__
+/*
+ * libgit2 1.5 forgets the match data of every regular expression that does not
+ * match (it looks for url.*.insteadOf in each fetch). Leak checks of whatever
+ * links this file would report that instead of ours.
+ */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:libpcre2-8.so\n";
+}
+#endif
+
 void fl_git_init(void)
 {
 	git_libgit2_init();
@@ -184,12 +197,12 @@ int fl_git_merge_base(struct fl_git *g, const char *a, const char *b,
 
 	if (r == 0)
 		r = fl_git_lookup(g, b, &cb, err);
+	if (r == 0)
+		r = fl_git_whole(g, err);
 	if (r < 0)
 		return r;
 	r = git_merge_base(&base, g->repo, git_commit_id(ca),
 			   git_commit_id(cb));
-	if (r < 0 && fl_git_whole(g, err) < 0)
-		return -ENODATA;
 	if (r == GIT_ENOTFOUND)
 		return fl_err_set(err, -ENOENT, FL_E_USER,
 				  "'%s' and '%s' in tree '%s' have no common "
@@ -215,11 +228,12 @@ int fl_git_is_ancestor(struct fl_git *g, const char *a, const char *b,
 		return r;
 	if (git_oid_equal(git_commit_id(ca), git_commit_id(cb)))
 		return 1;
+	/* In a cut history "no" may only mean "not as far as one sees". */
+	r = fl_git_whole(g, err);
+	if (r < 0)
+		return r;
 	r = git_graph_descendant_of(g->repo, git_commit_id(cb),
 				    git_commit_id(ca));
-	/* In a cut history "no" may only mean "not as far as one sees". */
-	if (r <= 0 && fl_git_whole(g, err) < 0)
-		return -ENODATA;
 	if (r < 0)
 		return fl_git_fail(err, r, FL_E_INFRA,
 				   "cannot walk from '%s' to '%s'", b, a);

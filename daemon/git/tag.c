@@ -87,16 +87,9 @@ static int load(struct fl_git *g, struct fl_err *err)
 	return 0;
 }
 
-/*
- * "v6.*" means the releases of 6: without this rule the newest of them would
- * be a release candidate for nine weeks out of ten.
- */
+/* Extended patterns too: "v6.!(*-rc*)" leaves the candidates out. */
 static bool matches(const char *pattern, const char *name)
 {
-	const char *rc = strstr(name, "-rc");
-
-	if (rc && rc[3] >= '0' && rc[3] <= '9' && !strstr(pattern, "rc"))
-		return false;
 	return !fnmatch(pattern, name, FNM_EXTMATCH);
 }
 

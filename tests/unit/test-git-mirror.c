@@ -2,10 +2,18 @@
 /* Mirrors: the first, updates, force-pushes, and remotes that are no good. */
 #include "git-fixture.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include "../../daemon/sys/proc.h"
+#include "../../daemon/util/clock.h"
 
 static int mirror(const char *name, const char *url, struct fl_err *err)
 {
@@ -99,6 +107,9 @@ static void test_first_is_linked(void **state _unused_)
 
 static void test_loose_and_borrowed(void **state _unused_)
 {
+	_cleanup_free_ char *url =
+		fl_asprintf("file://%s/with%%20space.git", fx_root);
+
 	/* A clone with loose objects that borrows the others. */
 	fx_sh("git clone -q --bare --shared r.git b.git && cd b.git && "
 	      "git -c user.name=T -c user.email=t@x commit-tree -p c4 -m l "
@@ -109,6 +120,8 @@ static void test_loose_and_borrowed(void **state _unused_)
 	fx_sh("git -C mb.git fsck --strict && git -C mb.git log l");
 	fx_sh("mv away r.git");
 	equal("mb.git", "b.git");
+	fx_sh("cp -a b.git 'with space.git'");
+	must_mirror("mb.git", url);
 }
 
 static void test_update(void **state _unused_)
@@ -193,6 +206,34 @@ static void test_interrupted(void **state _unused_)
 	fx_sh("test ! -e mi.git/objects/pack/pack_git2_1234");
 }
 
+/* Killed for real at many moments; the next fetch always ends right. */
+static void test_killed(void **state _unused_)
+{
+	make_remote("k.git", 3);
+	for (int i = 0; i < 30; i++) {
+		const struct timespec t = { .tv_nsec = i * 300 * 1000 };
+		_cleanup_buf_ struct fl_buf b = { 0 };
+		pid_t pid;
+
+		fx_commit(&b, 100 + i, 3, 0, "more\n");
+		fx_file(&b, "100644", i % 2 ? "f" : "g", "more\n");
+		fx_import("k.git", &b);
+		if (i % 5 == 0)
+			fx_sh("rm -rf mk5.git");
+		pid = fork();
+		assert_true(pid >= 0);
+		if (!pid) {
+			mirror("mk5.git", "@k.git", NULL);
+			_exit(0);
+		}
+		nanosleep(&t, NULL);
+		kill(pid, SIGKILL);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+		must_mirror("mk5.git", "@k.git");
+		equal("mk5.git", "k.git");
+	}
+}
+
 static void bad_remote(const char *url, const char *words)
 {
 	_cleanup_free_ char *left = fx_path("mx.git");
@@ -214,6 +255,7 @@ static void test_bad_remotes(void **state _unused_)
 	bad_remote("file:///nonexistent/linux.git", "cannot read remote");
 	bad_remote("https://user:secret@127.0.0.1:9/x.git",
 		   "cannot read remote 'https://user:***@127.0.0.1:9/x.git'");
+	bad_remote("https://user@127.0.0.1:9/x.git", "https://user@127");
 	bad_remote("nonsense", "cannot read remote 'nonsense'");
 	bad_remote("foo://bar", "cannot read remote 'foo://bar'");
 	fx_sh("mkdir not-git");
@@ -263,6 +305,84 @@ static void test_not_ours(void **state _unused_)
 	assert_int_equal(err.class, FL_E_INFRA);
 }
 
+/* A port of the loopback interface that is free now. */
+static int free_port(void)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET,
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t n = sizeof(a);
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+	return ntohs(a.sin_port);
+}
+
+static pid_t start_server(int port)
+{
+	_cleanup_strv_ struct fl_strv argv = { 0 };
+	_cleanup_free_ char *log = fx_path("daemon.log");
+	struct sockaddr_in a = { .sin_family = AF_INET,
+				 .sin_port = htons((uint16_t)port),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
+	int64_t deadline = fl_clock_mono_ms() + 20000;
+	struct fl_proc_spec spec = { .log = log };
+	struct fl_err err;
+	pid_t pid;
+
+	fl_strv_addl(&argv, "git", "daemon", "--listen=127.0.0.1",
+		     "--export-all", NULL);
+	fl_strv_addf(&argv, "--port=%d", port);
+	fl_strv_addf(&argv, "--base-path=%s", fx_root);
+	fl_strv_add(&argv, fx_root);
+	spec.argv = argv.s;
+	assert_int_equal(fl_proc_spawn(&spec, &pid, &err), 0);
+	while (fl_clock_mono_ms() < deadline) {
+		_cleanup_close_ int fd =
+			socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		if (!connect(fd, (struct sockaddr *)&a, sizeof(a)))
+			return pid;
+		nanosleep(&pause, NULL);
+	}
+	fl_proc_kill(pid, 0);
+	fail_msg("git daemon does not answer on port %d", port);
+	return -1;
+}
+
+/* The same over git's protocol, from another process. */
+static void test_network(void **state _unused_)
+{
+	int port = free_port();
+	_cleanup_free_ char *url =
+		fl_asprintf("git://127.0.0.1:%d/n.git", port);
+	_cleanup_free_ char *cut =
+		fl_asprintf("git://127.0.0.1:%d/ns.git", port);
+	_cleanup_free_ char *none =
+		fl_asprintf("git://127.0.0.1:%d/none-such.git", port);
+	_cleanup_buf_ struct fl_buf b = { 0 };
+	pid_t pid;
+
+	make_remote("n.git", 3);
+	fx_sh("git clone -q --depth 1 --bare -b c3 file://%s/n.git ns.git",
+	      fx_root);
+	pid = start_server(port);
+	must_mirror("mn.git", url);
+	equal("mn.git", "n.git");
+	fx_commit(&b, 9, 2, 0, "rewritten\n");
+	fx_file(&b, "100644", "f", "more\n");
+	fx_import("n.git", &b);
+	fx_sh("cd n.git && git update-ref refs/heads/c3 c9 && "
+	      "git update-ref -d refs/heads/c1 && git tag v7.0 c9");
+	must_mirror("mn.git", url);
+	equal("mn.git", "n.git");
+	bad_remote(cut, "is a shallow clone");
+	bad_remote(none, "cannot read remote 'git://127.0.0.1");
+	fl_proc_kill(pid, 2000);
+}
+
 /* A cut history gives no answer rather than a wrong one. */
 static void test_shallow_in_place(void **state _unused_)
 {
@@ -289,9 +409,11 @@ int main(void)
 		cmocka_unit_test(test_update),
 		cmocka_unit_test(test_force_push),
 		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_bad_remotes),
 		cmocka_unit_test(test_bad_update),
 		cmocka_unit_test(test_not_ours),
+		cmocka_unit_test(test_network),
 		cmocka_unit_test(test_shallow_in_place),
 	};
 
