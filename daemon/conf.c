@@ -401,6 +401,10 @@ static int finish_hosts(struct fl_conf *c, struct fl_err *err)
 
 		if (!h->driver)
 			h->driver = fl_strdup("qemu");
+		if (!h->cpu)
+			h->cpu = fl_strdup("max");
+		if (!h->append)
+			h->append = fl_strdup("");
 		if (!fl_host_driver(h->driver))
 			return fl_err_set(
 				err, -EINVAL, FL_E_USER,

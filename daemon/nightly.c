@@ -60,7 +60,7 @@ static int fetch_first(struct fl_plan *p, struct fl_request *q,
 static int fix_ends(struct fl_plan *p, struct fl_request *q,
 		    const struct fl_conf_pair *pair, struct fl_err *err)
 {
-	_cleanup_(fl_target_freep) struct fl_target *t = NULL;
+	struct fl_target *t;
 	char base[FL_SHA_HEX], head[FL_SHA_HEX], fork[FL_SHA_HEX];
 	int r;
 
@@ -98,7 +98,7 @@ static int advance_one(struct fl_plan *p, struct fl_request *q,
 		       const struct fl_conf_pair *pair, const char *host,
 		       const char *job, struct fl_err *err)
 {
-	_cleanup_(fl_target_freep) struct fl_target *t = NULL;
+	struct fl_target *t;
 	_cleanup_free_ char *key = NULL;
 	int64_t id = 0, boots;
 	int r = fl_target_open(p, pair->tree, host, job, &t, err);

@@ -103,8 +103,9 @@ static int open_config(struct fl_target *t, char hash[FL_HASH_HEX],
 	return r;
 }
 
-int fl_target_open(struct fl_plan *p, const char *tree, const char *host,
-		   const char *job, struct fl_target **ret, struct fl_err *err)
+static int make_target(struct fl_plan *p, const char *tree, const char *host,
+		       const char *job, struct fl_target **ret,
+		       struct fl_err *err)
 {
 	_cleanup_(fl_target_freep) struct fl_target *t =
 		fl_calloc(1, sizeof(*t));
@@ -144,12 +145,39 @@ int fl_target_open(struct fl_plan *p, const char *tree, const char *host,
 	return 0;
 }
 
+/* Asking qemu, gcc and the sandbox costs a while: once is enough. */
+int fl_target_open(struct fl_plan *p, const char *tree, const char *host,
+		   const char *job, struct fl_target **ret, struct fl_err *err)
+{
+	_cleanup_free_ char *key = fl_asprintf("%s/%s/%s", tree ? tree : "",
+					       host && job ? host : "",
+					       job ? job : "");
+	struct fl_target *t;
+	int r;
+
+	for (t = p->targets; t; t = t->next) {
+		if (!strcmp(t->key, key)) {
+			*ret = t;
+			return 0;
+		}
+	}
+	r = make_target(p, tree, host, job, &t, err);
+	if (r < 0)
+		return r;
+	t->key = fl_steal(key);
+	t->next = p->targets;
+	p->targets = t;
+	*ret = t;
+	return 0;
+}
+
 void fl_target_free(struct fl_target *t)
 {
 	if (!t)
 		return;
 	fl_git_free(t->git);
 	fl_job_free(t->job);
+	free(t->key);
 	free(t->case_ids);
 	free(t->compiler);
 	free(t);

@@ -11,6 +11,8 @@
 
 /* A tree, a host and a job, resolved to rows; and how kernels are built. */
 struct fl_target {
+	struct fl_target *next;
+	char *key;
 	struct fl_plan *p;
 	const struct fl_conf_tree *tree;
 	struct fl_git *git;
@@ -25,7 +27,10 @@ struct fl_target {
 	bool exact;
 };
 
-/* host and job may be NULL (only builds). */
+/*
+ * Opened once a session and kept: *ret is owned by the plan. job NULL: only
+ * builds; host NULL: the first one.
+ */
 int fl_target_open(struct fl_plan *p, const char *tree, const char *host,
 		   const char *job, struct fl_target **ret, struct fl_err *err);
 void fl_target_free(struct fl_target *t);

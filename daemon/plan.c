@@ -130,6 +130,12 @@ void fl_plan_close(struct fl_plan *p)
 		fl_proc_kill(p->child[0].pid, 2000);
 		forget_child(p, 0);
 	}
+	while (p->targets) {
+		struct fl_target *t = p->targets;
+
+		p->targets = t->next;
+		fl_target_free(t);
+	}
 	fl_loop_free(p->loop);
 	if (p->lock_fd >= 0)
 		close(p->lock_fd);

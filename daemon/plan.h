@@ -39,6 +39,8 @@ struct fl_plan_child {
 	double expected_s;
 };
 
+struct fl_target; /* plan-need.h */
+
 struct fl_plan {
 	struct fl_conf *conf;
 	struct fl_store *store;
@@ -47,6 +49,7 @@ struct fl_plan {
 	struct fl_plan_child child[FL_PLAN_CHILDREN];
 	int nchild;
 	int lock_fd;
+	struct fl_target *targets; /* opened in this session */
 	int64_t started_ms;
 	int64_t ended; /* pieces of work in this session */
 	/* What the state machines think is still to come, in seconds of

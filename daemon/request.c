@@ -67,7 +67,7 @@ static int fix_rev(struct fl_target *t, struct fl_request *q, const char *key,
 static int build_advance(struct fl_plan *p, struct fl_request *q,
 			 struct fl_err *err)
 {
-	_cleanup_(fl_target_freep) struct fl_target *t = NULL;
+	struct fl_target *t;
 	_cleanup_(fl_kernel_clear) struct fl_kernel k = { 0 };
 	char sha[FL_SHA_HEX];
 	int r = open_target(p, q, &t, err);
@@ -84,7 +84,7 @@ static int build_advance(struct fl_plan *p, struct fl_request *q,
 static int run_advance(struct fl_plan *p, struct fl_request *q,
 		       struct fl_err *err)
 {
-	_cleanup_(fl_target_freep) struct fl_target *t = NULL;
+	struct fl_target *t;
 	_cleanup_(fl_kernel_clear) struct fl_kernel k = { 0 };
 	_cleanup_(fl_caseset_clear) struct fl_caseset all = { 0 };
 	char sha[FL_SHA_HEX];
@@ -133,7 +133,7 @@ static int compare_ends(struct fl_target *t, struct fl_request *q,
 static int compare_advance(struct fl_plan *p, struct fl_request *q,
 			   struct fl_err *err)
 {
-	_cleanup_(fl_target_freep) struct fl_target *t = NULL;
+	struct fl_target *t;
 	int64_t id = 0;
 	int r = open_target(p, q, &t, err);
 
@@ -158,7 +158,7 @@ static const json_t *choose_shift(const json_t *shifts, const json_t *doc)
 static int bisect_advance(struct fl_plan *p, struct fl_request *q,
 			  struct fl_err *err)
 {
-	_cleanup_(fl_target_freep) struct fl_target *t = NULL;
+	struct fl_target *t;
 	struct fl_bisection_new n = { .side = "head" };
 	json_auto_t *shifts = NULL;
 	const json_t *shift;
