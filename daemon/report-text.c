@@ -181,13 +181,14 @@ char *fl_report_subject(const struct fl_report_data *d)
 	const json_t *a = main_row(d);
 	char pct[32];
 
-	return fl_asprintf("%s%.12s (\"%s\"): %s %s %s, %s -> %s",
-			   is_regression(d) ? "[REGRESSION] " : "",
-			   str(d->culprit, "sha"), str(d->culprit, "subject"),
-			   str(a, "case"), str(a, "kpi"),
-			   percent(num(a, "effect"), pct, sizeof(pct)),
-			   str(d->comparison, "base"),
-			   str(d->comparison, "head"));
+	return fl_asprintf(
+		"%s%s: %s %s in %s, bisected to %.12s (\"%s\")",
+		is_regression(d) ? "[REGRESSION] " : "",
+		fl_json_str_or(json_object_get(a, "params"), "program",
+			       str(a, "case")),
+		str(a, "kpi"), percent(num(a, "effect"), pct, sizeof(pct)),
+		str(d->comparison, on_base_side(d) ? "base" : "head"),
+		str(d->culprit, "sha"), str(d->culprit, "subject"));
 }
 
 /* ---- what was seen ------------------------------------------------------------ */
@@ -215,6 +216,14 @@ static void count_explained(const struct fl_report_data *d, size_t *cases,
 	}
 }
 
+/* "12.3 %": the direction is in the words around it. */
+static void size_of(double log_ratio, char *out, size_t n)
+{
+	double pct = fabs(100 * expm1(log_ratio));
+
+	snprintf(out, n, pct < 1 ? "%.2f %%" : "%.1f %%", pct);
+}
+
 static void write_opening(struct fl_buf *out, const struct fl_report_data *d)
 {
 	const json_t *m = main_row(d);
@@ -224,11 +233,13 @@ static void write_opening(struct fl_buf *out, const struct fl_report_data *d)
 	size_t cases;
 
 	count_explained(d, &cases, &least, &most);
-	percent(least, a, sizeof(a));
-	percent(most, b, sizeof(b));
-	if (cases > 1)
+	size_of(least, a, sizeof(a));
+	size_of(most, b, sizeof(b));
+	if (cases > 1 && strcmp(a, b))
 		snprintf(range, sizeof(range), "by %s to %s in %zu cases", a, b,
 			 cases);
+	else if (cases > 1)
+		snprintf(range, sizeof(range), "by %s in %zu cases", b, cases);
 	else
 		snprintf(range, sizeof(range), "by %s", b);
 	fl_buf_printf(out, "Hi %s,\n\n", str(d->culprit, "author_name"));
@@ -501,11 +512,15 @@ static void write_steps(struct fl_buf *out, const struct fl_report_data *d)
 
 static void write_limits(struct fl_buf *out, const struct fl_report_data *d)
 {
+	bool second = !strcmp(str(main_row(d), "second_isa"), "holds");
+
 	if (!is_exact(d))
 		return;
-	paragraph(
-		out,
-		"About the exact clock: the guest's time is a count of executed instructions, so the figures repeat and small changes of the path length are seen. It does not see caches, TLBs or true parallelism; whether users feel the change has to be measured on hardware. The change holds under a second CPU model too, which rules out an artefact of string instructions.");
+	para(out,
+	     "About the exact clock: the guest's time is a count of executed instructions, so the figures repeat and small changes of the path length are seen. It does not see caches, TLBs or true parallelism; whether users feel the change has to be measured on hardware.%s",
+	     second ?
+		     " The change is there under a second CPU model too, which shows erms and fsrm: it is not made of string instructions that count differently." :
+		     "");
 }
 
 char *fl_report_body(const struct fl_report_data *d)

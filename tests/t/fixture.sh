@@ -79,7 +79,7 @@ make_fixture() {
 	change 'mm: tidy up' 1
 	document 'one'
 	[ "$without" ] || pf4=1200
-	change 'mm: map less around' regression
+	change 'mm: map less around' "${without:-$note}"
 	change 'fs: rename a local' 2
 	build=fail
 	change 'mm: break the build' 3
@@ -100,7 +100,7 @@ make_fixture() {
 	boot=ok
 	change 'mm: do not panic' 7
 	[ "$without" ] || pf3=1000
-	change 'mm: map whole folios' gain
+	change 'mm: map whole folios' "${without:+2 }${without:-$note}"
 	change 'fs: print more' 8
 	document 'four'
 	change 'Linux 6.13-rc1' 9
