@@ -60,13 +60,6 @@ int fl_bisect_answer(const struct fl_bisect *b, int max, int *out, double *mass)
 	return count;
 }
 
-/* A t value as the normal deviate of the same tail, so that "4 standard
- * errors" means the same with few degrees of freedom (Wallace 1959). */
-static double t_to_z(double t, double dof)
-{
-	return (8 * dof + 1) / (8 * dof + 3) * sqrt(dof * log1p(t * t / dof));
-}
-
 /* Distance of x from a level made of the other commits on that side, in
  * standard errors; *off is the distance itself. 0 when no other is there. */
 static double stray(const struct fl_bisect *b, int x, bool bad, double var,
@@ -88,7 +81,7 @@ static double stray(const struct fl_bisect *b, int x, bool bad, double var,
 		return 0;
 	*off = fabs(o[x].mean - b->centre - sum / w);
 	se = sqrt(var * (1.0 / o[x].boots + lambda + 1 / w));
-	return t_to_z(*off / se, dof);
+	return fl_bisect_t_to_z(*off / se, dof);
 }
 
 /*

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the engine's files share. bisect.c owns the object, the gate and the
- * states; bisect-graph.c ancestry, distances and classes; bisect-belief.c the
- * posterior; bisect-choice.c the next test; bisect-answer.c what is said.
- * Nothing outside bisect/ and its unit tests includes this.
+ * What the engine's files share. bisect.c owns the object and the states,
+ * bisect-gate.c the gate, bisect-graph.c ancestry, distances and classes,
+ * bisect-belief.c the posterior, bisect-choice.c the next test and
+ * bisect-answer.c what is said. Nothing outside bisect/ and its unit tests
+ * includes this.
  */
 #ifndef FL_BISECT_INTERNAL_H
 #define FL_BISECT_INTERNAL_H
@@ -27,6 +28,12 @@ struct fl_obs {
 	double near_skip, near_test;
 };
 
+/* The values of an end point, in order of size. */
+struct fl_end {
+	double *v;
+	int n, cap;
+};
+
 struct fl_bisect {
 	int n;
 	struct fl_bisect_noise noise;
@@ -45,6 +52,7 @@ struct fl_bisect {
 
 	double *prior; /* sums to 1; 0 for index 0 */
 	struct fl_obs *obs;
+	struct fl_end ends[2]; /* good, bad */
 	int total; /* boots of all commits */
 	bool gate_passed;
 
@@ -101,9 +109,16 @@ void fl_bisect_graph_sums(const struct fl_bisect *b, const double *w,
 void fl_bisect_graph_near(struct fl_bisect *b, int i, bool skip);
 void fl_bisect_graph_classes(struct fl_bisect *b);
 
-/* bisect.c: the end points' difference and its standard error, which is 0
- * while unknown. */
+/* bisect-gate.c. ends_differ: bad minus good, and its standard error, which
+ * is 0 while unknown. gate_look: a value of end point i was added. */
 double fl_bisect_ends_differ(const struct fl_bisect *b, double *se);
+void fl_bisect_gate_look(struct fl_bisect *b, int i, double value);
+enum fl_bisect_state fl_bisect_gate_state(const struct fl_bisect *b);
+int fl_bisect_gate_next(const struct fl_bisect *b, int k, int *out);
+bool fl_bisect_budget_spent(const struct fl_bisect *b);
+/* A t value as the normal deviate of the same tail, so that "4 standard
+ * errors" means the same with few degrees of freedom (Wallace 1959). */
+double fl_bisect_t_to_z(double t, double dof);
 
 /* bisect-belief.c */
 void fl_bisect_believe(struct fl_bisect *b);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The engine's object: what was added, the gate on the end points, the state
- * and the answer. See bisect.h; the mathematics are in bisect-belief.c and
- * bisect-choice.c.
+ * The engine's object: what was added and the state that follows. See
+ * bisect.h; the gate is in bisect-gate.c, the mathematics are in
+ * bisect-belief.c and bisect-choice.c.
  */
 #include "bisect-internal.h"
 
@@ -94,6 +94,8 @@ void fl_bisect_free(struct fl_bisect *b)
 	fl_bisect_graph_clear(b);
 	free(b->prior);
 	free(b->obs);
+	free(b->ends[0].v);
+	free(b->ends[1].v);
 	free(b->post);
 	free(b->level_b);
 	free(b->level_g);
@@ -104,41 +106,6 @@ void fl_bisect_free(struct fl_bisect *b)
 	free(b->class_of);
 	free(b->class_mass);
 	free(b);
-}
-
-double fl_bisect_ends_differ(const struct fl_bisect *b, double *se)
-{
-	const struct fl_obs *g = &b->obs[0], *d = &b->obs[b->n - 1];
-	double dof = g->boots + d->boots - 2 + b->noise.nu0, var;
-
-	*se = 0;
-	if (!g->boots || !d->boots)
-		return 0;
-	if (dof > 0) {
-		var = (g->ss + d->ss + b->noise.nu0 * b->noise.s0sq) / dof;
-		var = fmax(var, 1e-12 * b->noise.s0sq);
-		*se = sqrt(var * (1.0 / g->boots + 1.0 / d->boots +
-				  2 * b->noise.lambda));
-	}
-	return d->mean - g->mean;
-}
-
-/*
- * Evaluated at each value of an end point, so that the answer depends on what
- * was measured and in which order, never on when somebody looked. Once open
- * the gate closes again only when later boots contradict it.
- */
-static void look_at_gate(struct fl_bisect *b)
-{
-	const struct fl_bisect_params *p = &b->params;
-	double se, effect = fabs(fl_bisect_ends_differ(b, &se));
-	double t = se > 0 ? effect / se : 0;
-	double ease = b->gate_passed ? 0.5 : 1;
-
-	b->gate_passed = b->obs[0].boots >= p->gate_min_boots &&
-			 b->obs[b->n - 1].boots >= p->gate_min_boots &&
-			 effect > 0 && effect >= ease * p->min_effect &&
-			 (p->exact || t >= ease * p->gate_t);
 }
 
 int fl_bisect_add(struct fl_bisect *b, int i, double log_value)
@@ -161,7 +128,7 @@ int fl_bisect_add(struct fl_bisect *b, int i, double log_value)
 			b->classes_stale = true;
 	}
 	if (!i || i == b->n - 1)
-		look_at_gate(b);
+		fl_bisect_gate_look(b, i, log_value);
 	return 0;
 }
 
@@ -207,48 +174,20 @@ const char *fl_bisect_state_str(enum fl_bisect_state s)
 	return "?";
 }
 
-static bool budget_spent(const struct fl_bisect *b)
-{
-	return b->params.max_runs > 0 && b->total >= b->params.max_runs;
-}
-
-/* An end point that cannot be booted once more. */
-static bool end_closed(const struct fl_bisect *b, int i, int boots)
-{
-	return b->obs[i].skipped || b->obs[i].boots >= boots;
-}
-
-static enum fl_bisect_state gate_state(const struct fl_bisect *b)
-{
-	int min = b->params.gate_min_boots, bad = b->n - 1;
-	int max = b->params.exact ? min : b->params.gate_max_boots;
-	int least = b->obs[0].boots < b->obs[bad].boots ? b->obs[0].boots :
-							  b->obs[bad].boots;
-
-	/* Nothing says that they differ, nor that they do not. */
-	if (least < min && (b->obs[0].skipped || b->obs[bad].skipped))
-		return FL_BISECT_SHORTLIST;
-	if (budget_spent(b) ||
-	    (end_closed(b, 0, max) && end_closed(b, bad, max)))
-		return FL_BISECT_DOES_NOT_REPRODUCE;
-	if (least >= min && (b->obs[0].skipped || b->obs[bad].skipped))
-		return FL_BISECT_DOES_NOT_REPRODUCE;
-	return FL_BISECT_GATE;
-}
-
 enum fl_bisect_state fl_bisect_update(struct fl_bisect *b)
 {
 	fl_bisect_believe(b);
 	b->best = -1;
 	if (!b->gate_passed || !b->measured) {
-		b->state = gate_state(b);
+		b->state = fl_bisect_gate_state(b);
 		return b->state;
 	}
 	/* Also when the search is over: P(bad) of each commit is shown. */
 	fl_bisect_choose(b);
 	if (b->class_mass[b->best_class] >= b->params.confidence)
 		b->state = FL_BISECT_FOUND;
-	else if (budget_spent(b) || b->best < 0 || b->best_info < INFO_MIN)
+	else if (fl_bisect_budget_spent(b) || b->best < 0 ||
+		 b->best_info < INFO_MIN)
 		b->state = FL_BISECT_SHORTLIST;
 	else
 		b->state = FL_BISECT_SEARCH;
@@ -260,28 +199,6 @@ const double *fl_bisect_posterior(const struct fl_bisect *b)
 	return b->post;
 }
 
-/* A B B A …: a drift of the host hits both ends alike. */
-static int gate_next(const struct fl_bisect *b, int k, int *out)
-{
-	int bad = b->n - 1, n = 0;
-	int good_n = b->obs[0].boots + b->obs[0].pending;
-	int bad_n = b->obs[bad].boots + b->obs[bad].pending;
-	int min = b->params.gate_min_boots, stop;
-
-	stop = good_n < min || bad_n < min ? min : b->params.gate_max_boots;
-	while (n < k && (good_n < stop || bad_n < stop)) {
-		bool good = good_n < bad_n ||
-			    (good_n == bad_n && good_n % 2 == 0);
-
-		out[n++] = good ? 0 : bad;
-		if (good)
-			good_n++;
-		else
-			bad_n++;
-	}
-	return n;
-}
-
 int fl_bisect_next(const struct fl_bisect *b, int k, int *out)
 {
 	bool pending = false;
@@ -289,7 +206,7 @@ int fl_bisect_next(const struct fl_bisect *b, int k, int *out)
 	if (k < 1)
 		return 0;
 	if (b->state == FL_BISECT_GATE)
-		return gate_next(b, k, out);
+		return fl_bisect_gate_next(b, k, out);
 	if (b->state != FL_BISECT_SEARCH)
 		return 0;
 	for (int i = 0; i < b->n && !pending; i++)

@@ -318,49 +318,49 @@ static int testable_above(const struct trial *t, int p)
 	return p;
 }
 
-/* Fresh interleaved boots of x and p; fed back to the engine when they do
- * not confirm. */
-static bool verify_pair(struct trial *t, struct fl_bisect *b, int p, int x)
+/* Fresh interleaved boots of x and its parents; all are fed back to the engine
+ * when a parent does not differ. */
+static bool verify_against(struct trial *t, struct fl_bisect *b, int x,
+			   const int *parent, int n)
 {
-	double a[VERIFY_BOOTS], c[VERIFY_BOOTS];
+	double y[3][VERIFY_BOOTS];
 	struct fl_bisect_levels l;
 	struct fl_verify_params v = { .alpha = 0.05 };
 	struct fl_verify_result r;
+	bool confirmed = true;
 
-	for (int i = 0; i < VERIFY_BOOTS; i++) {
-		a[i] = boot(t, p);
-		c[i] = boot(t, x);
-	}
+	for (int i = 0; i < VERIFY_BOOTS; i++)
+		for (int k = 0; k <= n; k++)
+			y[k][i] = boot(t, k < n ? parent[k] : x);
 	fl_bisect_get_levels(b, &l);
 	v.total = l.bad - l.good;
-	fl_stats_verify(a, VERIFY_BOOTS, c, VERIFY_BOOTS, &v, &r);
-	if (r.confirmed)
-		return true;
-	for (int i = 0; i < VERIFY_BOOTS; i++) {
-		fl_bisect_add(b, p, a[i]);
-		fl_bisect_add(b, x, c[i]);
+	for (int k = 0; k < n; k++) {
+		fl_stats_verify(y[k], VERIFY_BOOTS, y[n], VERIFY_BOOTS, &v, &r);
+		confirmed = confirmed && r.confirmed;
 	}
-	return false;
+	for (int i = 0; i < VERIFY_BOOTS && !confirmed; i++)
+		for (int k = 0; k <= n; k++)
+			fl_bisect_add(b, k < n ? parent[k] : x, y[k][i]);
+	return confirmed;
 }
 
-/* x: the member of the class that boots. Parents inside the class say
- * nothing: the first ones outside do. */
+/* x: the member of the class that boots, and what is above the class. */
 static bool verify(struct trial *t, struct fl_bisect *b, const int *out, int n)
 {
 	const struct range *r = t->r;
-	int x = -1;
+	int x = -1, parent[2] = { 0 }, np;
 
 	for (int i = 0; i < n; i++)
 		if (!t->broken[out[i]])
 			x = out[i];
 	if (x < 0)
 		return true;
-	if (!r->commits[x].nparents)
-		return verify_pair(t, b, 0, x);
-	for (int k = 0; k < r->commits[x].nparents; k++)
-		if (!verify_pair(t, b, testable_above(t, r->parents[x][k]), x))
-			return false;
-	return true;
+	np = r->commits[x].nparents;
+	for (int k = 0; k < np; k++)
+		parent[k] = testable_above(t, r->parents[x][k]);
+	if (np == 2 && parent[0] == parent[1])
+		np = 1;
+	return verify_against(t, b, x, parent, np ? np : 1);
 }
 
 static bool contains(const int *out, int n, int c)

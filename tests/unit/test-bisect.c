@@ -627,6 +627,37 @@ static void gate_wall(void **state)
 	fl_bisect_free(b);
 }
 
+/* Two slow boots must not hide a shift of eight deviations of the others. */
+static void gate_outliers(void **state)
+{
+	struct fl_bisect_params p = { .confidence = 0.95,
+				      .gate_min_boots = 5,
+				      .gate_max_boots = 20,
+				      .gate_t = 4 };
+	struct fl_bisect_noise m = { 1e-4, 1, 0 };
+	struct fl_bisect_levels l;
+	struct fl_bisect *b;
+	struct range r;
+
+	(void)state;
+	range_line(&r, 10);
+	rng = 31;
+	for (int shift = 0; shift < 2; shift++) {
+		b = fl_bisect_new(r.commits, 10, &m, &p);
+		for (int i = 0; i < 10; i++) {
+			fl_bisect_add(b, 0, i == 1 ? 1.5 : 0.01 * gauss());
+			fl_bisect_add(b, 9,
+				      i == 3 ? 1.2 :
+					       0.08 * shift + 0.01 * gauss());
+		}
+		assert_int_equal(fl_bisect_update(b),
+				 shift ? FL_BISECT_SEARCH : FL_BISECT_GATE);
+		fl_bisect_get_levels(b, &l);
+		assert_true(fabs(l.t) < 1);
+		fl_bisect_free(b);
+	}
+}
+
 static void gate_exact(void **state)
 {
 	struct fl_bisect_params p = { .exact = true,
@@ -685,6 +716,7 @@ int main(void)
 		cmocka_unit_test(refuses_values),
 		cmocka_unit_test(classes_follow_the_graph),
 		cmocka_unit_test(gate_wall),
+		cmocka_unit_test(gate_outliers),
 		cmocka_unit_test(gate_exact),
 		cmocka_unit_test(states_have_names),
 	};
