@@ -98,7 +98,8 @@ $(DEMO): $(wildcard tests/demo/*.c) $(LIB)
 		$(wildcard tests/demo/*.c) $(LIB) $(LDLIBS)
 
 .PHONY: demo check check-unit check-t check-boot check-layers check-san lint \
-	analyze bench-bisect bench-overhead install clean help tests-deps
+	analyze bench-bisect bench-overhead bench-perturb \
+	install clean help tests-deps
 demo:
 	$(Q)tests/install-deps.sh demo
 	$(Q)$(MAKE) --no-print-directory all
@@ -128,6 +129,10 @@ check-san:
 
 bench-bisect: $(B)/tests/bench-bisect
 	$(Q)$<
+bench-overhead:
+	$(Q)B=$(B) tests/bench/overhead.sh
+bench-perturb: all
+	$(Q)B=$(B) tests/bench/perturb.sh
 
 C_FILES = $(wildcard daemon/*.[ch] daemon/*/*.[ch] bisect/*.[ch] \
 	jobs/*/*.[ch] tests/*/*.[ch])
@@ -166,7 +171,9 @@ help:
 	@echo 'check        all tests; check-unit, check-t, check-boot, check-san'
 	@echo 'lint         format, layers, shell, man pages, cppcheck'
 	@echo 'analyze      clang-tidy'
-	@echo 'bench-bisect, bench-overhead'
+	@echo 'bench-bisect   the engine beside plain git bisect'
+	@echo 'bench-perturb  the noise of the exact clock, after make demo'
+	@echo 'bench-overhead nightly against its raw work, after make demo'
 	@echo 'install      DESTDIR, PREFIX;  clean'
 	@echo 'Settings: V=1 DEV=1 SAN=address,undefined CC CFLAGS KSRC'
 
