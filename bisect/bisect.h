@@ -47,16 +47,20 @@ struct fl_bisect_params {
 
 /* n >= 2. parents and prior are copied. NULL when the graph is malformed
  * (a parent at or above its child, a negative or non-finite prior, no
- * candidate with a positive prior). Commits that are not ancestors-or-self of
- * n-1, index 0 apart, are malformed too. */
+ * candidate with a positive prior) or the noise model is out of its range.
+ * Commits that are not ancestors-or-self of n-1, index 0 apart, are malformed
+ * too. */
 struct fl_bisect *fl_bisect_new(const struct fl_bisect_commit *commits, int n,
 				const struct fl_bisect_noise *noise,
 				const struct fl_bisect_params *params);
 void fl_bisect_free(struct fl_bisect *b);
 
-/* One boot value of commit i. Non-finite values are refused: -1. */
+/* One boot value of commit i. Non-finite values are refused: -1. The gate
+ * looks after each value of an end point: after a restart add them in the
+ * order in which they were measured. */
 int fl_bisect_add(struct fl_bisect *b, int i, double log_value);
-/* i cannot be tested (does not build or boot); it can still be the culprit. */
+/* i cannot be tested (does not build or boot); it can still be the culprit.
+ * An end point that is skipped before the gate ends the search. */
 void fl_bisect_skip(struct fl_bisect *b, int i);
 /* Seconds to test i once more: run_s, plus build_s when it has no image. */
 void fl_bisect_cost(struct fl_bisect *b, int i, double build_s, double run_s);
@@ -86,7 +90,8 @@ double fl_bisect_p_bad(const struct fl_bisect *b, int i);
 /*
  * The best commits to boot next, most useful first: at most k, written to
  * out; the same commit may appear twice (end points at the gate). 0 when the
- * state is final. Skipped commits never appear.
+ * state is final. Skipped commits never appear; tested ones do when another
+ * boot of them tells most (exact clock: perturb it, a replay tells nothing).
  */
 int fl_bisect_next(const struct fl_bisect *b, int k, int *out);
 
@@ -94,7 +99,7 @@ int fl_bisect_next(const struct fl_bisect *b, int k, int *out);
  * The answer: the smallest set of classes whose mass reaches confidence,
  * most probable first. A class holds candidates that no testable commit
  * separates. Writes at most max indices to out; returns how many there are;
- * *mass is their summed posterior.
+ * *mass is their summed posterior. None when the end points do not differ.
  */
 int fl_bisect_answer(const struct fl_bisect *b, int max, int *out,
 		     double *mass);
