@@ -145,14 +145,6 @@ static void para(struct fl_buf *out, const char *fmt, ...)
 	free(text);
 }
 
-static bool is_regression(const struct fl_report_data *d)
-{
-	/* By the case that was bisected: the rows are led by the largest. */
-	const json_t *a = json_array_get(d->attributions, 0);
-
-	return !strcmp(str(a, "verdict"), "worse");
-}
-
 static bool is_exact(const struct fl_report_data *d)
 {
 	return !strcmp(str(d->comparison, "clock"), "exact");
@@ -176,6 +168,19 @@ static const json_t *main_row(const struct fl_report_data *d)
 	return json_array_get(d->attributions, 0);
 }
 
+/* The log ratio between the end that has the culprit and the one without. */
+static double effect_of(const struct fl_report_data *d, const json_t *row)
+{
+	return num(row, "effect") * (on_base_side(d) ? -1 : 1);
+}
+
+/* By the case that was bisected; others may have moved the other way. */
+static bool is_regression(const struct fl_report_data *d)
+{
+	return !strcmp(str(main_row(d), "verdict"),
+		       on_base_side(d) ? "better" : "worse");
+}
+
 char *fl_report_subject(const struct fl_report_data *d)
 {
 	const json_t *a = main_row(d);
@@ -186,7 +191,7 @@ char *fl_report_subject(const struct fl_report_data *d)
 		is_regression(d) ? "[REGRESSION] " : "",
 		fl_json_str_or(json_object_get(a, "params"), "program",
 			       str(a, "case")),
-		str(a, "kpi"), percent(num(a, "effect"), pct, sizeof(pct)),
+		str(a, "kpi"), percent(effect_of(d, a), pct, sizeof(pct)),
 		str(d->comparison, on_base_side(d) ? "base" : "head"),
 		str(d->culprit, "sha"), str(d->culprit, "subject"));
 }
@@ -201,12 +206,12 @@ static void count_explained(const struct fl_report_data *d, size_t *cases,
 	size_t i;
 
 	*cases = 0;
-	*least = *most = num(m, "effect");
+	*least = *most = effect_of(d, m);
 	json_array_foreach(d->attributions, i, a) {
-		double e = num(a, "effect");
+		double e = effect_of(d, a);
 
 		if (strcmp(str(a, "kpi"), str(m, "kpi")) ||
-		    !json_integer_value(json_object_get(a, "explained")))
+		    !fl_json_int_or(a, "explained", 0) || e * *most < 0)
 			continue;
 		(*cases)++;
 		if (fabs(e) < fabs(*least))
@@ -228,7 +233,7 @@ static void write_opening(struct fl_buf *out, const struct fl_report_data *d)
 {
 	const json_t *m = main_row(d);
 	bool worse = is_regression(d);
-	double least, most, e = num(m, "effect");
+	double least, most, e = effect_of(d, m);
 	char a[32], b[32], range[128];
 	size_t cases;
 
@@ -247,7 +252,8 @@ static void write_opening(struct fl_buf *out, const struct fl_report_data *d)
 	     "%s: from %s to %s, %s %s %s (%s is better), first of all in %s, on host '%s' (%s clock). A bisection of the %lld commits %s shows that this commit is the first to cause it:",
 	     worse ? "this is a regression" :
 		     "good news: this is an improvement",
-	     str(d->comparison, "base"), str(d->comparison, "head"),
+	     str(d->comparison, on_base_side(d) ? "head" : "base"),
+	     str(d->comparison, on_base_side(d) ? "base" : "head"),
 	     str(m, "kpi"), e > 0 ? "rose" : "fell", range,
 	     num(m, "better") > 0 ? "higher" : "lower", str(m, "case"),
 	     str(d->comparison, "host"), str(d->comparison, "clock"),
