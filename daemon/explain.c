@@ -298,6 +298,7 @@ static int advance_bisections(struct explain *e, struct fl_err *err)
 int fl_explain_advance(struct fl_target *t, int64_t comparison_id,
 		       struct fl_err *err)
 {
+	t->p->stage = "bisecting";
 	/* Each round ends in work, or opens bisections, of which there are
 	 * finitely many. */
 	for (;;) {

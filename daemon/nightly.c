@@ -105,6 +105,7 @@ static int advance_one(struct fl_plan *p, struct fl_request *q,
 
 	if (r < 0)
 		return r;
+	p->stage = "comparing";
 	boots = t->exact ? p->conf->boots_exact : p->conf->boots_wall;
 	r = fl_compare_advance(t, fl_json_str_or(q->doc, "base", ""),
 			       fl_json_str_or(q->doc, "head", ""), boots, &id,

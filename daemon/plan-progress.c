@@ -69,5 +69,6 @@ void fl_plan_progress(struct fl_plan *p)
 		p->ahead_build_s + p->ahead_run_s;
 	fl_clock_span(spent, at, sizeof(at));
 	fl_clock_span(left, eta, sizeof(eta));
-	fl_progress("[%s, about %s left] %s", at, eta, fl_buf_str(&line));
+	fl_progress("[%s, %s, about %s left] %s", at, p->stage, eta,
+		    fl_buf_str(&line));
 }

@@ -102,6 +102,7 @@ int fl_plan_open(struct fl_conf *conf, struct fl_store *store,
 	p->conf = conf;
 	p->store = store;
 	p->exec = &fl_exec_local;
+	p->stage = "starting";
 	p->lock_fd = -1;
 	p->started_ms = fl_clock_mono_ms();
 	r = take_lock(p, err);
@@ -161,6 +162,7 @@ static int advance(struct fl_plan *p, struct fl_err *err)
 	if (r < 0)
 		return r;
 	p->ahead_build_s = p->ahead_run_s = 0;
+	p->stage = q->kind;
 	for (size_t i = 0; i < FL_ARRAY_SIZE(request_kinds); i++)
 		if (!strcmp(request_kinds[i]->kind, q->kind))
 			ops = request_kinds[i];

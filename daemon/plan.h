@@ -52,6 +52,8 @@ struct fl_plan {
 	struct fl_target *targets; /* opened in this session */
 	int64_t started_ms;
 	int64_t ended; /* pieces of work in this session */
+	/* What the request is at, a word for the progress line. */
+	const char *stage;
 	/* What the state machines think is still to come, in seconds of
 	 * builds and boots; for the estimate only. Reset by each advance. */
 	double ahead_build_s, ahead_run_s;

@@ -160,7 +160,7 @@ int fl_store_boot_count(struct fl_store *s, int64_t kernel_id,
 int fl_store_broken_why(struct fl_store *s, int64_t kernel_id,
 			int64_t recipe_id, char **status, char **reason,
 			struct fl_err *err);
-/* Mean total seconds of a run with ncases cases on this host. */
+/* Mean total seconds of runs with about ncases cases; host 0: any. */
 double fl_store_mean_run_s(struct fl_store *s, int64_t host_id, size_t ncases,
 			   double fallback);
 
