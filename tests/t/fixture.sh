@@ -5,9 +5,15 @@
 #   v6.12 ── stable ── v6.12.1
 #      └── dev … side branch and merge … v6.13-rc1
 #
-# make_fixture DIR [without]: commits named `regression` (page_fault4 rises
-# by half) and `gain` (page_fault3 on xfs halves) unless without is given; one
-# pair of commits that do not build, one that panic, some documentation.
+# make_fixture DIR [VARIANT]: 'mm: map less around' raises page_fault4 by half,
+# 'mm: map whole folios' halves page_fault3 on xfs; two commits do not build,
+# one panics, some are documentation. Variants:
+#   without   neither of the two
+#   stable    the regression is in the stable branch alone ('mm: a backport')
+#   side      it is in the side branch, before the merge
+#   merge     the merge itself makes it
+#   broken    both come with the fix of what does not build or boot, so that
+#             nobody can tell which of the commits it was
 
 export GIT_AUTHOR_NAME='Demo Author' GIT_AUTHOR_EMAIL=author@demo.example
 export GIT_COMMITTER_NAME='Demo Author' GIT_COMMITTER_EMAIL=author@demo.example
@@ -56,14 +62,21 @@ change() {
 	fake_commit "$1"
 }
 
+# plant SUBJECT: a change of a value alone, so that it can be picked anywhere.
+plant() {
+	fake_kernel
+	fake_commit "$1"
+}
+
 document() {
-	echo "$1" >"$fixture/${1// /-}.txt"
+	mkdir -p "$fixture/Documentation"
+	echo "$1" >"$fixture/Documentation/${1// /-}.rst"
 	fake_commit "docs: $1"
 }
 
 make_fixture() {
 	fixture=$1
-	local without=${2:-}
+	local variant=${2:-}
 	local build=ok boot=ok pf4=800 pf3=2000 note=root
 
 	git init -q -b master "$fixture"
@@ -73,34 +86,49 @@ make_fixture() {
 	git -C "$fixture" tag v6.12
 	git -C "$fixture" checkout -q -b stable
 	document 'stable notes'
+	[ "$variant" != stable ] || pf4=1200
 	change 'mm: a backport' backport
+	pf4=800
 	git -C "$fixture" tag v6.12.1
 	git -C "$fixture" checkout -q master
 	change 'mm: tidy up' 1
 	document 'one'
-	[ "$without" ] || pf4=1200
-	change 'mm: map less around' "${without:-$note}"
+	if [ -z "$variant" ]; then
+		pf4=1200
+		plant 'mm: map less around'
+	fi
 	change 'fs: rename a local' 2
 	build=fail
 	change 'mm: break the build' 3
 	change 'mm: still broken' 4
 	build=ok
+	[ "$variant" != broken ] || pf4=1200
 	change 'mm: fix the build' 5
 	git -C "$fixture" checkout -q -b side
 	document 'two'
+	if [ "$variant" = side ]; then
+		pf4=1200
+		plant 'mm: map less around'
+	fi
 	document 'two and a half'
 	git -C "$fixture" checkout -q master
 	document 'three'
 	fixture_clock=$((fixture_clock + 60))
-	GIT_AUTHOR_DATE="$fixture_clock +0000" \
-	GIT_COMMITTER_DATE="$fixture_clock +0000" \
-		git -C "$fixture" merge -q --no-ff -m "Merge side" side
+	git -C "$fixture" merge -q --no-ff --no-commit side 2>/dev/null
+	if [ "$variant" = merge ]; then
+		pf4=1200
+		fake_kernel
+	fi
+	fake_commit 'Merge side'
 	boot=panic
 	change 'mm: panic at boot' 6
 	boot=ok
+	[ "$variant" != broken ] || pf3=1000
 	change 'mm: do not panic' 7
-	[ "$without" ] || pf3=1000
-	change 'mm: map whole folios' "${without:+2 }${without:-$note}"
+	if [ "$variant" != without ] && [ "$variant" != broken ]; then
+		pf3=1000
+		plant 'mm: map whole folios'
+	fi
 	change 'fs: print more' 8
 	document 'four'
 	change 'Linux 6.13-rc1' 9
