@@ -117,7 +117,8 @@ static void test_loose_and_borrowed(void **state _unused_)
 	      "$(cat ../loose)");
 	must_mirror("mb.git", "@b.git");
 	/* Linked from both, and independent of them. */
-	fx_sh("(cd r.git/objects/pack; ls *.pack *.idx) > pa && (cd mb.git/objects/pack; ls *.pack *.idx) > pb && "
+	fx_sh("(cd r.git/objects/pack; ls *.pack *.idx) > pa && "
+	      "(cd mb.git/objects/pack; ls *.pack *.idx) > pb && "
 	      "grep -q pack pa && cmp pa pb");
 	fx_sh("mv r.git away");
 	fx_sh("git -C mb.git fsck --strict && git -C mb.git log l");
