@@ -126,9 +126,13 @@ static double info_bound(const struct split *s, double v)
 {
 	double spread = s->q * (1 - s->q) * s->d * s->d;
 	double own = s->q * s->spread_b + (1 - s->q) * s->spread_g;
-	double gauss = 0.5 * (log1p((spread + own) / v));
-	double side = entropy(s->q) + level_info(s, v);
+	double side, gauss = 0.5 * (spread + own) / v;
 
+	/* Most commits of a late search: sure of their side, known levels. */
+	if (gauss < 1e-9)
+		return gauss;
+	gauss = 0.5 * log1p(2 * gauss);
+	side = entropy(s->q) + level_info(s, v);
 	return fmin(gauss, side);
 }
 
