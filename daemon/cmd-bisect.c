@@ -103,7 +103,7 @@ static void print_story(const json_t *steps, size_t commits)
 			       role);
 		else
 			printf("%s: %.60s", outcome,
-			       fl_json_str_or(s, "build_reason", ""));
+			       fl_json_str_or(s, "why", ""));
 		printf("; %lld candidate%s left\n",
 		       (long long)fl_json_int_or(s, "candidates", 0),
 		       fl_json_int_or(s, "candidates", 0) == 1 ? "" : "s");
@@ -123,7 +123,7 @@ static void print_attributions(const json_t *rows)
 		       fl_json_str_or(v, "kpi", ""),
 		       fl_json_num_or(v, "parent_value", NAN),
 		       fl_json_num_or(v, "culprit_value", NAN),
-		       100 * fl_json_num_or(v, "share", NAN));
+		       round(100 * fl_json_num_or(v, "share", NAN)) + 0.0);
 }
 
 static void print_verdict(const json_t *b)

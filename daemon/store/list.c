@@ -73,7 +73,10 @@ static const char *const queries[FL_ROWS_N] = {
 	[FL_ROWS_BISECTIONS] = "SELECT * FROM v_bisection ORDER BY id",
 	[FL_ROWS_BISECTION] =
 		"SELECT v.*, b.comparison_id, b.case_id, b.kpi_id, b.good_sha, "
-		"b.bad_sha FROM v_bisection v JOIN bisection b ON b.id = v.id "
+		"b.bad_sha, (SELECT json_array_length(g.parents) "
+		"FROM bisection_commit g WHERE g.bisection_id = b.id "
+		"AND g.sha = b.culprit_sha) AS culprit_parents "
+		"FROM v_bisection v JOIN bisection b ON b.id = v.id "
 		"WHERE v.id = ?",
 	[FL_ROWS_BISECTIONS_OF] =
 		"SELECT v.* FROM v_bisection v JOIN bisection b ON b.id = v.id "
@@ -86,7 +89,10 @@ static const char *const queries[FL_ROWS_N] = {
 	[FL_ROWS_BISECTION_STEPS] =
 		"SELECT s.n, s.idx, g.sha, c.subject, c.described, s.outcome, "
 		"s.boots, s.value, s.candidates, s.posterior, s.kernel_id, "
-		"k.reason AS build_reason FROM bisection_step s "
+		"coalesce(nullif(k.reason, ''), (SELECT r.status || ': ' || "
+		"r.reason FROM run r WHERE r.kernel_id = k.id AND r.status "
+		"IN ('panic', 'hang', 'oom', 'no-boot', 'case-failed') "
+		"ORDER BY r.id DESC LIMIT 1), '') AS why FROM bisection_step s "
 		"JOIN bisection_commit g ON g.bisection_id = s.bisection_id "
 		"AND g.idx = s.idx JOIN commit_info c ON c.sha = g.sha "
 		"JOIN kernel k ON k.id = s.kernel_id "
