@@ -427,14 +427,16 @@ static void set_shortlist(struct search *s, const int *set, int n, double mass)
 	for (int i = 0; i < s->n; i++)
 		skipped += s->node[i].skipped;
 	fl_buf_printf(&text, "one of %d commits (%.0f %%)", n, 100 * mass);
-	if (skipped)
-		fl_buf_printf(
-			&text,
-			"; %d commits between the end points do not build or boot",
-			skipped);
 	for (int i = 0; i < n && i < 8; i++)
 		fl_buf_printf(&text, "%s%.12s", i ? ", " : ": ",
 			      s->node[set[i]].sha);
+	if (n > 8)
+		fl_buf_puts(&text, ", ...");
+	if (skipped)
+		fl_buf_printf(
+			&text,
+			"; of those between the end points %d do%s not build or boot",
+			skipped, skipped == 1 ? "es" : "");
 	set_status(s->row, "shortlist", fl_buf_str(&text));
 }
 
