@@ -265,6 +265,10 @@ static void write_opening(struct fl_buf *out, const struct fl_report_data *d)
 	fl_buf_printf(out, "tree: %s\n\n",
 		      *str(d->comparison, "url") ? str(d->comparison, "url") :
 						   str(d->comparison, "tree"));
+	if (fl_json_int_or(d->bisection, "culprit_parents", 1) > 1)
+		paragraph(
+			out,
+			"Note that this commit is a merge. All of its parents were measured, and none of them shows the change: it is in what the merge itself does, or it takes both sides together.");
 	if (!worse)
 		paragraph(
 			out,
