@@ -68,6 +68,12 @@ char *fl_kbuild_first_error(const char *log);
 /* What in the log is this machine's fault ("No space left …"); NULL = none. */
 char *fl_kbuild_machine_trouble(const char *log);
 
+/*
+ * kbuild-repair.c: when the file mark exists, make was killed since it was
+ * written: removes from out what may be half made, and the mark.
+ */
+int fl_kbuild_repair(const char *out, const char *mark, struct fl_err *err);
+
 /* kbuild-deps.c */
 /* Writes the deps file from the .cmd files below out. */
 int fl_kbuild_write_deps(const char *out, const char *deps, struct fl_err *err);

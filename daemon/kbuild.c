@@ -13,7 +13,6 @@
 #include "kbuild-internal.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -184,40 +183,6 @@ static int checkout(struct fl_kjob *j)
 	return r;
 }
 
-static struct timespec newer_than;
-
-static int remove_newer(const char *path, const struct stat *st, int type,
-			struct FTW *ftw _unused_)
-{
-	if (type == FTW_D || type == FTW_DNR)
-		return 0;
-	if (st->st_mtim.tv_sec < newer_than.tv_sec ||
-	    (st->st_mtim.tv_sec == newer_than.tv_sec &&
-	     st->st_mtim.tv_nsec < newer_than.tv_nsec))
-		return 0;
-	return unlink(path);
-}
-
-/*
- * A make that was killed may leave half an object with a new time stamp,
- * which the next make would take for whole: remove all that it wrote.
- */
-static int repair(struct fl_kjob *j)
-{
-	_cleanup_free_ char *mark = in_slot(j, "building");
-	struct stat st;
-
-	if (stat(mark, &st) < 0)
-		return 0;
-	newer_than = st.st_mtim;
-	if (nftw(j->out, remove_newer, 32, FTW_PHYS) < 0)
-		return fl_err_set(j->err, -errno, FL_E_INFRA,
-				  "cannot clean '%s' after a killed build: %s",
-				  j->out, strerror(errno));
-	unlink(mark);
-	return 0;
-}
-
 /* make's own words go to the log; what they mean goes to the result. */
 static int take_failure(struct fl_kjob *j, enum fl_kmake_end end)
 {
@@ -347,7 +312,7 @@ static int build(struct fl_kjob *j)
 {
 	_cleanup_free_ char *mark = in_slot(j, "building");
 	int64_t start = fl_clock_mono_ms();
-	int r = repair(j), k;
+	int r = fl_kbuild_repair(j->out, mark, j->err), k;
 
 	if (!r)
 		r = fl_fs_write(mark, "", 0, j->err);

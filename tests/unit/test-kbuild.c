@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <cmocka.h>
 #include "../../daemon/kbuild-internal.h"
 #include "../../daemon/kconfig.h"
@@ -349,6 +351,55 @@ static void config_hash_sees_every_part(void **state)
 	assert_int_equal(err.class, FL_E_USER);
 }
 
+static void put(const char *dir, const char *name, time_t mtime)
+{
+	_cleanup_free_ char *path = fl_path_join(dir, name);
+	struct timespec t[2] = { { mtime, 0 }, { mtime, 0 } };
+
+	assert_int_equal(fl_fs_write(path, "x", 1, NULL), 0);
+	assert_int_equal(utimensat(AT_FDCWD, path, t, 0), 0);
+}
+
+static bool there(const char *dir, const char *name)
+{
+	_cleanup_free_ char *path = fl_path_join(dir, name);
+
+	return fl_fs_exists(path);
+}
+
+static void killed_builds_are_repaired(void **state)
+{
+	char dir[] = "/tmp/fl-out-XXXXXX";
+	_cleanup_free_ char *out = NULL, *mark = NULL;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	out = fl_path_join(dir, "out");
+	mark = fl_path_join(dir, "building");
+	assert_int_equal(fl_fs_mkdirs(out, NULL), 0);
+	put(out, "old.o", 1000); /* before this make */
+	put(out, ".old.o.cmd", 900);
+	put(out, "done.o", 2100);
+	put(out, ".done.o.cmd", 2100);
+	put(out, "half.o", 2100); /* made again, and not finished */
+	put(out, ".half.o.cmd", 1000);
+	put(out, "bounds.h", 2050); /* no record: renamed into place */
+	put(out, "late.o", 2200);
+	put(out, ".late.o.cmd", 2201);
+	/* no mark: nothing happened, nothing is touched */
+	assert_int_equal(fl_kbuild_repair(out, mark, NULL), 0);
+	assert_true(there(out, "half.o"));
+	put(dir, "building", 2000);
+	assert_int_equal(fl_kbuild_repair(out, mark, NULL), 0);
+	assert_true(there(out, "old.o"));
+	assert_true(there(out, "done.o"));
+	assert_true(there(out, "bounds.h"));
+	assert_false(there(out, "half.o"));
+	assert_false(there(out, "late.o"));
+	assert_false(there(dir, "building"));
+	assert_int_equal(fl_fs_remove(dir, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +412,7 @@ int main(void)
 		cmocka_unit_test(merge_and_check_config),
 		cmocka_unit_test(bad_fragments_are_named),
 		cmocka_unit_test(needs_are_the_jobs),
+		cmocka_unit_test(killed_builds_are_repaired),
 		cmocka_unit_test(config_hash_sees_every_part),
 	};
 
