@@ -10,51 +10,6 @@
 #include "util/buf.h"
 #include "util/fs.h"
 
-const char fl_conf_template[] =
-	"# faultline.conf - git-config syntax; see faultline.conf(5).\n"
-	"\n"
-	"# A tree that is mirrored into var/trees/. To use a clone that you\n"
-	"# have, give its path instead of a url.\n"
-	"#[tree \"linux\"]\n"
-	"#\turl = https://git.kernel.org/pub/scm/linux/kernel/git/stable/linux.git\n"
-	"#\tpath = /home/me/linux\n"
-	"\n"
-	"# What is compared every night: the newest tags that match.\n"
-	"#[pair \"stable-vs-rc\"]\n"
-	"#\ttree = linux\n"
-	"#\tbase = v6.*\n"
-	"#\thead = v6.*-rc*\n"
-	"#\thost = exact\n"
-	"#\tjob = pagefault\n"
-	"\n"
-	"# Instruction-counted guests: verdicts from two boots, on any laptop.\n"
-	"[host \"exact\"]\n"
-	"\tdriver = qemu\n"
-	"\tclock = exact\n"
-	"\n"
-	"# Real time, for machines with KVM.\n"
-	"[host \"wall\"]\n"
-	"\tdriver = qemu\n"
-	"\tclock = wall\n"
-	"\n"
-	"# The kernel config: a make target, or file:PATH of your own .config,\n"
-	"# plus fragments.\n"
-	"[build]\n"
-	"\tconfig = tinyconfig\n"
-	"\tfragment = small.config\n"
-	"\n"
-	"# Changes below these are not reported.\n"
-	"[threshold]\n"
-	"\texact = 0.5%\n"
-	"\twall = 5%\n"
-	"\n"
-	"# Reports wait in var/outbox until 'faultline report approve'. Without\n"
-	"# smtp, 'report send' leaves the mail there as a file.\n"
-	"[mail]\n"
-	"\tfrom = Faultline <faultline@localhost>\n"
-	"#\tcc = perf-team@lab.example\n"
-	"#\tsmtp = smtp://localhost:25\n";
-
 enum key_type { T_STR, T_PATH, T_INT, T_BOOL, T_PERCENT, T_NUM, T_LIST };
 
 struct key {
@@ -270,87 +225,12 @@ static int on_entry(const char *section, const char *subsection,
 			  l->c->file, where);
 }
 
-static char *exe_dir(void)
-{
-	char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	char *slash;
-
-	if (n < 0)
-		return fl_strdup(".");
-	path[n] = '\0';
-	slash = strrchr(path, '/');
-	if (slash)
-		*slash = '\0';
-	return fl_strdup(path);
-}
-
-/* Files shipped with the program: beside the sources, or installed. */
-static char *shipped(const char *name)
-{
-	_cleanup_free_ char *dir = exe_dir();
-	static const char *const ups[] = { "..", "../..",
-					   "../share/faultline" };
-	const char *env = getenv("FAULTLINE_DATA");
-
-	if (env)
-		return fl_path_join(env, name);
-	for (size_t i = 0; i < FL_ARRAY_SIZE(ups); i++) {
-		_cleanup_free_ char *path =
-			fl_asprintf("%s/%s/%s", dir, ups[i], name);
-		char *real = realpath(path, NULL);
-
-		if (real)
-			return real;
-	}
-	return fl_asprintf("%s/../%s", dir, name);
-}
-
-char *fl_conf_agent(void)
-{
-	_cleanup_free_ char *dir = exe_dir();
-	static const char *const at[] = {
-		"faultline-agent", "../faultline-agent",
-		"../libexec/faultline/faultline-agent"
-	};
-
-	for (size_t i = 0; i < FL_ARRAY_SIZE(at); i++) {
-		_cleanup_free_ char *path = fl_path_join(dir, at[i]);
-		char *real = realpath(path, NULL);
-
-		if (real)
-			return real;
-	}
-	return fl_path_join(dir, at[0]);
-}
-
-char *fl_conf_cache_dir(void)
-{
-	const char *own = getenv("FAULTLINE_CACHE");
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-
-	if (own && *own)
-		return fl_strdup(own);
-	if (xdg && *xdg)
-		return fl_path_join(xdg, "faultline");
-	return fl_path_join(home && *home ? home : "/var/tmp",
-			    home && *home ? ".cache/faultline" : "faultline");
-}
-
-void fl_conf_job_dirs(const struct fl_conf *c, struct fl_strv *out)
-{
-	_cleanup_free_ char *own = fl_path_join(c->dir, "jobs");
-	_cleanup_free_ char *ours = shipped("jobs");
-
-	fl_strv_addl(out, own, ours, NULL);
-}
-
 /* A fragment is a path in the workspace or the name of a shipped one. */
 static int find_fragment(struct fl_conf *c, const char *name, char **ret,
 			 struct fl_err *err)
 {
 	_cleanup_free_ char *own = fl_path_join(c->dir, name);
-	_cleanup_free_ char *dir = shipped("jobs/config");
+	_cleanup_free_ char *dir = fl_conf_shipped("jobs/config");
 	_cleanup_free_ char *ours = fl_path_join(dir, name);
 
 	if (fl_fs_exists(own))
@@ -548,56 +428,4 @@ void fl_conf_free(struct fl_conf *c)
 	fl_strv_clear(&c->mail_to);
 	fl_strv_clear(&c->mail_cc);
 	free(c);
-}
-
-#define FIND(arr, n, what, RET)                                             \
-	do {                                                                \
-		_cleanup_buf_ struct fl_buf known_ = { 0 };                 \
-		if (!name && (n) == 1) {                                    \
-			*ret = RET(&(arr)[0]);                              \
-			return 0;                                           \
-		}                                                           \
-		for (size_t i_ = 0; i_ < (n); i_++) {                       \
-			if (name && !strcmp((arr)[i_].name, name)) {        \
-				*ret = RET(&(arr)[i_]);                     \
-				return 0;                                   \
-			}                                                   \
-			fl_buf_printf(&known_, "%s'%s'", i_ ? ", " : "",    \
-				      (arr)[i_].name);                      \
-		}                                                           \
-		if (!(n))                                                   \
-			return fl_err_set(err, -ENOENT, FL_E_USER,          \
-					  "'%s' has no [%s \"…\"] section", \
-					  c->file, what);                   \
-		if (!name)                                                  \
-			return fl_err_set(err, -EINVAL, FL_E_USER,          \
-					  "which %s? '%s' has %s", what,    \
-					  c->file, fl_buf_str(&known_));    \
-		return fl_err_set(err, -ENOENT, FL_E_USER,                  \
-				  "there is no %s '%s'; '%s' has %s", what, \
-				  name, c->file, fl_buf_str(&known_));      \
-	} while (0)
-
-#define ITSELF(p) (p)
-#define ITS_HOST(p) (&(p)->host)
-
-int fl_conf_tree(const struct fl_conf *c, const char *name,
-		 const struct fl_conf_tree **ret, struct fl_err *err)
-{
-	FIND(c->trees, c->ntrees, "tree", ITSELF);
-}
-
-int fl_conf_host(const struct fl_conf *c, const char *name,
-		 const struct fl_host **ret, struct fl_err *err)
-{
-	/* The first one is the default: `init` writes the exact host there. */
-	if (!name && c->nhosts)
-		name = c->hosts[0].name;
-	FIND(c->hosts, c->nhosts, "host", ITS_HOST);
-}
-
-int fl_conf_pair(const struct fl_conf *c, const char *name,
-		 const struct fl_conf_pair **ret, struct fl_err *err)
-{
-	FIND(c->pairs, c->npairs, "pair", ITSELF);
 }

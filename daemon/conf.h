@@ -69,6 +69,8 @@ int fl_conf_host(const struct fl_conf *c, const char *name,
 int fl_conf_pair(const struct fl_conf *c, const char *name,
 		 const struct fl_conf_pair **ret, struct fl_err *err);
 
+/* A file shipped with the program, beside the sources or installed; heap. */
+char *fl_conf_shipped(const char *name);
 /* Where jobs are looked for: the workspace's jobs/, then the shipped ones. */
 void fl_conf_job_dirs(const struct fl_conf *c, struct fl_strv *out);
 /* The guest agent; heap. */
