@@ -18,8 +18,6 @@
 export GIT_AUTHOR_NAME='Demo Author' GIT_AUTHOR_EMAIL=author@demo.example
 export GIT_COMMITTER_NAME='Demo Author' GIT_COMMITTER_EMAIL=author@demo.example
 
-fixture_clock=1767225600
-
 # fake_commit SUBJECT: commits the work tree, a minute after the last one.
 fake_commit() {
 	fixture_clock=$((fixture_clock + 60))
@@ -79,6 +77,7 @@ make_fixture() {
 	local variant=${2:-}
 	local build=ok boot=ok pf4=800 pf3=2000 note=root
 
+	fixture_clock=1767225600 # the same variant has the same commit ids
 	git init -q -b master "$fixture"
 	echo fixture >"$fixture/README"
 	fake_kernel
@@ -86,9 +85,13 @@ make_fixture() {
 	git -C "$fixture" tag v6.12
 	git -C "$fixture" checkout -q -b stable
 	document 'stable notes'
-	[ "$variant" != stable ] || pf4=1200
-	change 'mm: a backport' backport
-	pf4=800
+	if [ "$variant" = stable ]; then
+		pf4=1200
+		plant 'mm: a backport'
+		pf4=800
+	else
+		change 'mm: a backport' backport
+	fi
 	git -C "$fixture" tag v6.12.1
 	git -C "$fixture" checkout -q master
 	change 'mm: tidy up' 1
