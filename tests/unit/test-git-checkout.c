@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -15,7 +16,7 @@ static struct fl_git *repo;
 
 static void build_history(void)
 {
-	_cleanup_buf_ struct fl_buf b = { 0 };
+	_cleanup_buf_ struct fl_buf b = { 0 }, big = { 0 };
 
 	fx_commit(&b, 1, 0, 0, "one\n");
 	fx_file(&b, "100644", "keep/same.c", "same\n");
@@ -37,6 +38,9 @@ static void build_history(void)
 	fx_file(&b, "120000", "link", "mm/memory.c");
 	fx_file(&b, "100755", "mode", "m\n");
 	fx_file(&b, "100644", "new/file", "n\n");
+	fl_buf_repeat(&big, 'x', 20000);
+	fx_commit(&b, 3, 2, 0, "three\n");
+	fx_file(&b, "100644", "mm/memory.c", fl_buf_str(&big));
 	fx_import("r.git", &b);
 }
 
@@ -212,6 +216,9 @@ static void test_other_boot(void **state _unused_)
 	move_to("c1", "bwt");
 	holds("bwt", "c1");
 	assert_true(is_old("bwt/mm/memory.c"));
+	fx_sh(": > bwt.state && : > bwt/keep/same.c");
+	move_to("c1", "bwt");
+	holds("bwt", "c1");
 }
 
 static void test_vanished(void **state _unused_)
@@ -261,6 +268,30 @@ static void test_errors(void **state _unused_)
 	assert_int_equal(flock(fd, LOCK_EX), 0);
 	assert_int_equal(checkout("c2", "bwt", &err), -EBUSY);
 	fx_says(&err, "by another process");
+}
+
+/* No room is the machine's fault, and the next move repairs what it left. */
+static void test_no_room(void **state _unused_)
+{
+	struct rlimit old, small;
+	struct fl_err err;
+	int r;
+
+	move_to("c1", "fwt");
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	small = old;
+	small.rlim_cur = 10000;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	r = checkout("c3", "fwt", &err);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(r, -EFBIG);
+	assert_int_equal(err.class, FL_E_INFRA);
+	fx_says(&err, "cannot write 'mm/memory.c'");
+	move_to("c1", "fwt");
+	holds("fwt", "c1");
+	move_to("c3", "fwt");
+	holds("fwt", "c3");
 }
 
 /* A build replaced a folder by a link out of the work tree. */
@@ -419,6 +450,7 @@ int main(void)
 		cmocka_unit_test(test_vanished),
 		cmocka_unit_test(test_foreign_folder),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_link_left_behind),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_hostile_link),
