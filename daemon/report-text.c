@@ -4,14 +4,10 @@
  * kernel performance mails know: what was seen, which commit, the machine,
  * the parameters, the table, how it was found, how to see it again.
  */
-#include "report.h"
+#include "report-words.h"
 
 #include <math.h>
 #include <string.h>
-#include "util/buf.h"
-#include "util/clock.h"
-
-#define WIDTH 75
 
 void fl_report_data_clear(struct fl_report_data *d)
 {
@@ -77,123 +73,22 @@ int fl_report_data_load(struct fl_store *s, int64_t bisection_id,
 	return 0;
 }
 
-/* ---- small words ------------------------------------------------------------ */
-
-static const char *str(const json_t *row, const char *key)
-{
-	return fl_json_str_or(row, key, "");
-}
-
-static double num(const json_t *row, const char *key)
-{
-	return fl_json_num_or(row, key, NAN);
-}
-
-/* "+12.3%" of a log ratio; "14.9 x" when a percentage says little. */
-static char *percent(double log_ratio, char *out, size_t n)
-{
-	double pct = 100 * expm1(log_ratio);
-
-	snprintf(out, n, fabs(pct) < 1 ? "%+.2f%%" : "%+.1f%%", pct);
-	return out;
-}
-
-static char *value(double v, char *out, size_t n)
-{
-	if (isnan(v))
-		snprintf(out, n, "-");
-	else
-		snprintf(out, n, fabs(v) < 10 ? "%.4f" : "%.3f", v);
-	return out;
-}
-
-/* Fills paragraphs to WIDTH; words longer than that stand alone. */
-static void paragraph(struct fl_buf *out, const char *text)
-{
-	size_t col = 0;
-
-	for (const char *p = text; *p;) {
-		size_t n = strcspn(p, " ");
-
-		if (col && col + 1 + n > WIDTH) {
-			fl_buf_putc(out, '\n');
-			col = 0;
-		} else if (col) {
-			fl_buf_putc(out, ' ');
-			col++;
-		}
-		fl_buf_add(out, p, n);
-		col += n;
-		p += n;
-		p += strspn(p, " ");
-	}
-	fl_buf_puts(out, "\n\n");
-}
-
-static void para(struct fl_buf *out, const char *fmt, ...) _printf_(2, 3);
-
-static void para(struct fl_buf *out, const char *fmt, ...)
-{
-	char *text = NULL;
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
-	va_end(ap);
-	paragraph(out, text);
-	free(text);
-}
-
-static bool is_exact(const struct fl_report_data *d)
-{
-	return !strcmp(str(d->comparison, "clock"), "exact");
-}
-
-static bool on_base_side(const struct fl_report_data *d)
-{
-	return !strcmp(str(d->bisection, "side"), "base");
-}
-
-/* The row of the bisection's own case and KPI. */
-static const json_t *main_row(const struct fl_report_data *d)
-{
-	json_t *a;
-	size_t i;
-
-	json_array_foreach(d->attributions, i, a)
-		if (!strcmp(str(a, "case"), str(d->bisection, "case")) &&
-		    !strcmp(str(a, "kpi"), str(d->bisection, "kpi")))
-			return a;
-	return json_array_get(d->attributions, 0);
-}
-
-/* The log ratio between the end that has the culprit and the one without. */
-static double effect_of(const struct fl_report_data *d, const json_t *row)
-{
-	return num(row, "effect") * (on_base_side(d) ? -1 : 1);
-}
-
-/* By the case that was bisected; others may have moved the other way. */
-static bool is_regression(const struct fl_report_data *d)
-{
-	return !strcmp(str(main_row(d), "verdict"),
-		       on_base_side(d) ? "better" : "worse");
-}
-
 char *fl_report_subject(const struct fl_report_data *d)
 {
-	const json_t *a = main_row(d);
+	const json_t *a = fl_report_main_row(d);
 	char pct[32];
 
 	return fl_asprintf(
 		"%s%s: %s %s in %s, bisected to %.12s (\"%s\")",
-		is_regression(d) ? "[REGRESSION] " : "",
+		fl_report_is_regression(d) ? "[REGRESSION] " : "",
 		fl_json_str_or(json_object_get(a, "params"), "program",
-			       str(a, "case")),
-		str(a, "kpi"), percent(effect_of(d, a), pct, sizeof(pct)),
-		str(d->comparison, on_base_side(d) ? "base" : "head"),
-		str(d->culprit, "sha"), str(d->culprit, "subject"));
+			       fl_word_str(a, "case")),
+		fl_word_str(a, "kpi"),
+		fl_word_percent(fl_report_effect(d, a), pct, sizeof(pct)),
+		fl_word_str(d->comparison,
+			    fl_report_on_base_side(d) ? "base" : "head"),
+		fl_word_str(d->culprit, "sha"),
+		fl_word_str(d->culprit, "subject"));
 }
 
 /* ---- what was seen ------------------------------------------------------------ */
@@ -201,16 +96,16 @@ char *fl_report_subject(const struct fl_report_data *d)
 static void count_explained(const struct fl_report_data *d, size_t *cases,
 			    double *least, double *most)
 {
-	const json_t *m = main_row(d);
+	const json_t *m = fl_report_main_row(d);
 	json_t *a;
 	size_t i;
 
 	*cases = 0;
-	*least = *most = effect_of(d, m);
+	*least = *most = fl_report_effect(d, m);
 	json_array_foreach(d->attributions, i, a) {
-		double e = effect_of(d, a);
+		double e = fl_report_effect(d, a);
 
-		if (strcmp(str(a, "kpi"), str(m, "kpi")) ||
+		if (strcmp(fl_word_str(a, "kpi"), fl_word_str(m, "kpi")) ||
 		    !fl_json_int_or(a, "explained", 0) || e * *most < 0)
 			continue;
 		(*cases)++;
@@ -231,9 +126,9 @@ static void size_of(double log_ratio, char *out, size_t n)
 
 static void write_opening(struct fl_buf *out, const struct fl_report_data *d)
 {
-	const json_t *m = main_row(d);
-	bool worse = is_regression(d);
-	double least, most, e = effect_of(d, m);
+	const json_t *m = fl_report_main_row(d);
+	bool worse = fl_report_is_regression(d);
+	double least, most, e = fl_report_effect(d, m);
 	char a[32], b[32], range[128];
 	size_t cases;
 
@@ -247,141 +142,58 @@ static void write_opening(struct fl_buf *out, const struct fl_report_data *d)
 		snprintf(range, sizeof(range), "by %s in %zu cases", b, cases);
 	else
 		snprintf(range, sizeof(range), "by %s", b);
-	fl_buf_printf(out, "Hi %s,\n\n", str(d->culprit, "author_name"));
-	para(out,
-	     "%s: from %s to %s, %s %s %s (%s is better), first of all in %s, on host '%s' (%s clock). A bisection of the %lld commits %s shows that this commit is the first to cause it:",
-	     worse ? "this is a regression" :
-		     "good news: this is an improvement",
-	     str(d->comparison, on_base_side(d) ? "head" : "base"),
-	     str(d->comparison, on_base_side(d) ? "base" : "head"),
-	     str(m, "kpi"), e > 0 ? "rose" : "fell", range,
-	     num(m, "better") > 0 ? "higher" : "lower", str(m, "case"),
-	     str(d->comparison, "host"), str(d->comparison, "clock"),
-	     (long long)fl_json_int_or(d->bisection, "commits", 0),
-	     on_base_side(d) ? "on the side of the base" :
-			       "on the side of the head");
-	fl_buf_printf(out, "commit: %s (\"%s\")\n", str(d->culprit, "sha"),
-		      str(d->culprit, "subject"));
+	fl_buf_printf(out, "Hi %s,\n\n",
+		      fl_word_str(d->culprit, "author_name"));
+	fl_word_para(
+		out,
+		"%s: from %s to %s, %s %s %s (%s is better), first of all in %s, on host '%s' (%s clock). A bisection of the %lld commits %s shows that this commit is the first to cause it:",
+		worse ? "this is a regression" : "good news, an improvement",
+		fl_word_str(d->comparison,
+			    fl_report_on_base_side(d) ? "head" : "base"),
+		fl_word_str(d->comparison,
+			    fl_report_on_base_side(d) ? "base" : "head"),
+		fl_word_str(m, "kpi"), e > 0 ? "rose" : "fell", range,
+		fl_word_num(m, "better") > 0 ? "higher" : "lower",
+		fl_word_str(m, "case"), fl_word_str(d->comparison, "host"),
+		fl_word_str(d->comparison, "clock"),
+		(long long)fl_json_int_or(d->bisection, "commits", 0),
+		fl_report_on_base_side(d) ? "on the side of the base" :
+					    "on the side of the head");
+	fl_buf_printf(out, "commit: %s (\"%s\")\n",
+		      fl_word_str(d->culprit, "sha"),
+		      fl_word_str(d->culprit, "subject"));
 	fl_buf_printf(out, "tree: %s\n\n",
-		      *str(d->comparison, "url") ? str(d->comparison, "url") :
-						   str(d->comparison, "tree"));
+		      *fl_word_str(d->comparison, "url") ?
+			      fl_word_str(d->comparison, "url") :
+			      fl_word_str(d->comparison, "tree"));
 	if (fl_json_int_or(d->bisection, "culprit_parents", 1) > 1)
-		paragraph(
+		fl_word_paragraph(
 			out,
 			"Note that this commit is a merge. All of its parents were measured, and none of them shows the change: it is in what the merge itself does, or it takes both sides together.");
 	if (!worse)
-		paragraph(
+		fl_word_paragraph(
 			out,
 			"Thank you for it. This mail is for your information; nothing needs to be done.");
 }
 
 static void write_evidence(struct fl_buf *out, const struct fl_report_data *d)
 {
-	const json_t *m = main_row(d);
-	double share = num(d->bisection, "share");
+	const json_t *m = fl_report_main_row(d);
+	double share = fl_word_num(d->bisection, "share");
 	char p[32], c[32], pct[32];
-	double pv = num(m, "parent_value"), cv = num(m, "culprit_value");
+	double pv = fl_word_num(m, "parent_value"),
+	       cv = fl_word_num(m, "culprit_value");
 
-	para(out,
-	     "%s. Measured anew, %lld boots a side: %s of %s is %s on the commit's parent and %s on the commit (%s): %.0f %% of the change between the two end points. The bisection held this commit to be the cause with a probability of %.3f.",
-	     share >= 0.8 ? "The commit explains the change" :
-			    "The commit explains part of the change",
-	     (long long)fl_json_int_or(m, "boots", 0), str(m, "kpi"),
-	     str(m, "case"), value(pv, p, sizeof(p)), value(cv, c, sizeof(c)),
-	     percent(log(cv / pv), pct, sizeof(pct)), 100 * share,
-	     num(d->bisection, "confidence"));
-}
-
-/* ---- tables --------------------------------------------------------------------- */
-
-static void change_cell(struct fl_buf *out, double v, double base)
-{
-	char text[32], pct[32], cell[64];
-
-	if (isnan(v)) {
-		fl_buf_printf(out, "  %20s", "-");
-		return;
-	}
-	snprintf(cell, sizeof(cell), "%s %9s", value(v, text, sizeof(text)),
-		 percent(log(v / base), pct, sizeof(pct)));
-	fl_buf_printf(out, "  %20s", cell);
-}
-
-static void write_table_head(struct fl_buf *out, const struct fl_report_data *d,
-			     const json_t *row, int width)
-{
-	_cleanup_free_ char *on_top = fl_asprintf(
-		"%.11s+commit",
-		str(d->comparison, on_base_side(d) ? "head" : "base"));
-
-	fl_buf_printf(out, "%s [%s], %s is better\n", str(row, "kpi"),
-		      str(row, "unit"),
-		      num(row, "better") > 0 ? "higher" : "lower");
-	fl_buf_printf(out, "  %-*s  %10.10s  %20.20s  %20.20s  %11s\n", width,
-		      "case", str(d->comparison, "base"),
-		      str(d->comparison, "head"), on_top, "boots");
-}
-
-static void write_table(struct fl_buf *out, const struct fl_report_data *d,
-			const char *kpi)
-{
-	bool headed = false;
-	int width = 4;
-	json_t *a;
-	size_t i;
-
-	json_array_foreach(d->attributions, i, a)
-		if ((int)strlen(str(a, "case")) > width)
-			width = (int)strlen(str(a, "case"));
-	json_array_foreach(d->attributions, i, a) {
-		double base = num(a, "base_value");
-		char v[32];
-
-		if (strcmp(str(a, "kpi"), kpi))
-			continue;
-		if (!headed)
-			write_table_head(out, d, a, width);
-		headed = true;
-		fl_buf_printf(out, "  %-*s  %10s", width, str(a, "case"),
-			      value(base, v, sizeof(v)));
-		change_cell(out, num(a, "head_value"), base);
-		change_cell(out, num(a, "on_base_value"), base);
-		fl_buf_printf(out, "  %3lld+%lld+%lld%s\n",
-			      (long long)fl_json_int_or(a, "base_boots", 0),
-			      (long long)fl_json_int_or(a, "head_boots", 0),
-			      (long long)fl_json_int_or(a, "boots", 0),
-			      fl_json_int_or(a, "explained", 0) ? "" : "  (a)");
-	}
-	fl_buf_putc(out, '\n');
-}
-
-static void write_tables(struct fl_buf *out, const struct fl_report_data *d)
-{
-	_cleanup_strv_ struct fl_strv kpis = { 0 };
-	bool other = false;
-	double sd = 0;
-	json_t *a;
-	size_t i;
-
-	fl_strv_add(&kpis, str(main_row(d), "kpi"));
-	json_array_foreach(d->attributions, i, a) {
-		if (!fl_strv_has(&kpis, str(a, "kpi")))
-			fl_strv_add(&kpis, str(a, "kpi"));
-		if (!fl_json_int_or(a, "explained", 0))
-			other = true;
-		sd = fmax(sd, fmax(fl_json_num_or(a, "base_sd", 0),
-				   fl_json_num_or(a, "head_sd", 0)));
-	}
-	for (i = 0; i < kpis.n; i++)
-		write_table(out, d, kpis.s[i]);
-	if (other)
-		paragraph(
-			out,
-			"(a) also moved between the two kernels, but this commit does not explain it.");
-	para(out,
-	     "Percentages are against %s. Boots of one kernel agree within %.4f %% (largest standard deviation between boots). The smallest change that is reported here is %.2f %%.",
-	     str(d->comparison, "base"), 100 * sd,
-	     100 * expm1(num(main_row(d), "threshold")));
+	fl_word_para(
+		out,
+		"%s. Measured anew, %lld boots a side: %s of %s is %s on the commit's parent and %s on the commit (%s): %.0f %% of the change between the two end points. The bisection held this commit to be the cause with a probability of %.3f.",
+		share >= 0.8 ? "The commit explains the change" :
+			       "The commit explains part of the change",
+		(long long)fl_json_int_or(m, "boots", 0), fl_word_str(m, "kpi"),
+		fl_word_str(m, "case"), fl_word_value(pv, p, sizeof(p)),
+		fl_word_value(cv, c, sizeof(c)),
+		fl_word_percent(log(cv / pv), pct, sizeof(pct)), 100 * share,
+		fl_word_num(d->bisection, "confidence"));
 }
 
 /* ---- machine, parameters, how to see it again -------------------------------------- */
@@ -414,7 +226,7 @@ static void write_machine(struct fl_buf *out, const struct fl_report_data *d)
 	const char *key;
 	json_t *v;
 
-	fl_buf_printf(out, "Host %s:\n", str(d->comparison, "host"));
+	fl_buf_printf(out, "Host %s:\n", fl_word_str(d->comparison, "host"));
 	env_line(out, d, "Model name:", "cpu_model");
 	env_line(out, d, "CPU(s):", "cpus");
 	env_line(out, d, "Online memory (MiB):", "memory_mb");
@@ -427,24 +239,24 @@ static void write_machine(struct fl_buf *out, const struct fl_report_data *d)
 		line(out, label, text);
 	}
 	fl_buf_puts(out, "\nKernel and environment:\n");
-	line(out, "Compiler:", str(d->config, "compiler"));
+	line(out, "Compiler:", fl_word_str(d->config, "compiler"));
 	env_line(out, d, "Release:", "release");
 	env_line(out, d, "Command line:", "cmdline");
 	env_line(out, d, "Transparent huge pages:", "thp");
 	env_line(out, d, "File systems:", "file_systems");
 	env_line(out, d, "Mitigations:", "mitigations");
-	line(out, "Config hash:", str(d->config, "final_config_hash"));
+	line(out, "Config hash:", fl_word_str(d->config, "final_config_hash"));
 	fl_buf_putc(out, '\n');
 }
 
 static void write_parameters(struct fl_buf *out, const struct fl_report_data *d)
 {
-	const json_t *params = json_object_get(main_row(d), "params");
+	const json_t *params = json_object_get(fl_report_main_row(d), "params");
 	const char *key;
 	json_t *v;
 
 	fl_buf_printf(out, "Test parameters of %s:\n",
-		      str(main_row(d), "case"));
+		      fl_word_str(fl_report_main_row(d), "case"));
 	json_object_foreach((json_t *)params, key, v) {
 		_cleanup_free_ char *label = fl_asprintf("%s:", key);
 		_cleanup_free_ char *text =
@@ -453,21 +265,22 @@ static void write_parameters(struct fl_buf *out, const struct fl_report_data *d)
 
 		line(out, label, text);
 	}
-	line(out, "job:", str(d->comparison, "job"));
+	line(out, "job:", fl_word_str(d->comparison, "job"));
 	fl_buf_putc(out, '\n');
 }
 
 static void write_config_diff(struct fl_buf *out,
 			      const struct fl_report_data *d)
 {
-	const char *diff = str(d->comparison, "config_diff");
+	const char *diff = fl_word_str(d->comparison, "config_diff");
 	size_t lines = 0;
 
 	if (!*diff)
 		return;
 	fl_buf_printf(
 		out, "Final kernel configs differ (- %s, + %s), first lines:\n",
-		str(d->comparison, "base"), str(d->comparison, "head"));
+		fl_word_str(d->comparison, "base"),
+		fl_word_str(d->comparison, "head"));
 	for (const char *p = diff; *p && lines < 20; lines++) {
 		size_t n = strcspn(p, "\n");
 
@@ -483,54 +296,59 @@ static void write_path(struct fl_buf *out, const struct fl_report_data *d)
 	size_t i;
 
 	fl_buf_printf(out, "How it was found (%s of %s):\n",
-		      str(d->bisection, "kpi"), str(d->bisection, "case"));
+		      fl_word_str(d->bisection, "kpi"),
+		      fl_word_str(d->bisection, "case"));
 	json_array_foreach(d->steps, i, s) {
 		char v[32];
 
 		fl_buf_printf(out, "  %2lld. %.12s  %-12s  %.40s\n",
 			      (long long)fl_json_int_or(s, "n", 0),
-			      str(s, "sha"),
-			      strcmp(str(s, "outcome"), "measured") ?
-				      str(s, "outcome") :
-				      value(num(s, "value"), v, sizeof(v)),
-			      str(s, "subject"));
+			      fl_word_str(s, "sha"),
+			      strcmp(fl_word_str(s, "outcome"), "measured") ?
+				      fl_word_str(s, "outcome") :
+				      fl_word_value(fl_word_num(s, "value"), v,
+						    sizeof(v)),
+			      fl_word_str(s, "subject"));
 	}
 	fl_buf_putc(out, '\n');
 }
 
 static void write_steps(struct fl_buf *out, const struct fl_report_data *d)
 {
-	const char *sha = str(d->culprit, "sha");
+	const char *sha = fl_word_str(d->culprit, "sha");
 
 	fl_buf_puts(out, "Steps to reproduce:\n");
 	fl_buf_puts(out, "  1. mkdir repro && cd repro && faultline init\n");
 	fl_buf_printf(
 		out,
 		"  2. git config -f faultline.conf tree.linux.url \\\n       %s\n",
-		*str(d->comparison, "url") ? str(d->comparison, "url") :
-					     "<your clone of the tree>");
+		*fl_word_str(d->comparison, "url") ?
+			fl_word_str(d->comparison, "url") :
+			"<your clone of the tree>");
 	fl_buf_puts(out, "  3. faultline fetch linux\n");
 	fl_buf_printf(
 		out,
 		"  4. faultline compare %.12s^ %.12s \\\n       --job %s --host %s\n\n",
-		sha, sha, str(d->comparison, "job"),
-		str(d->comparison, "host"));
-	paragraph(
+		sha, sha, fl_word_str(d->comparison, "job"),
+		fl_word_str(d->comparison, "host"));
+	fl_word_paragraph(
 		out,
 		"The kernel config of the head is attached; the host and the compiler above decide the exact figures, not the direction.");
 }
 
 static void write_limits(struct fl_buf *out, const struct fl_report_data *d)
 {
-	bool second = !strcmp(str(main_row(d), "second_isa"), "holds");
+	bool second = !strcmp(fl_word_str(fl_report_main_row(d), "second_isa"),
+			      "holds");
 
-	if (!is_exact(d))
+	if (!fl_report_is_exact(d))
 		return;
-	para(out,
-	     "About the exact clock: the guest's time is a count of executed instructions, so the figures repeat and small changes of the path length are seen. It does not see caches, TLBs or true parallelism; whether users feel the change has to be measured on hardware.%s",
-	     second ?
-		     " The change is there under a second CPU model too, which shows erms and fsrm: it is not made of string instructions that count differently." :
-		     "");
+	fl_word_para(
+		out,
+		"About the exact clock: the guest's time is a count of executed instructions, so the figures repeat and small changes of the path length are seen. It does not see caches, TLBs or true parallelism; whether users feel the change has to be measured on hardware.%s",
+		second ?
+			" The change is there under a second CPU model too, which shows erms and fsrm: it is not made of string instructions that count differently." :
+			"");
 }
 
 char *fl_report_body(const struct fl_report_data *d)
@@ -539,18 +357,19 @@ char *fl_report_body(const struct fl_report_data *d)
 
 	write_opening(&out, d);
 	write_evidence(&out, d);
-	write_tables(&out, d);
+	fl_report_tables(&out, d);
 	write_machine(&out, d);
 	write_parameters(&out, d);
 	write_config_diff(&out, d);
 	write_path(&out, d);
 	write_limits(&out, d);
 	write_steps(&out, d);
-	if (is_regression(d))
+	if (fl_report_is_regression(d))
 		fl_buf_printf(
 			&out,
 			"If you fix this, please name the commit:\n\nFixes: %.12s (\"%s\")\n\n",
-			str(d->culprit, "sha"), str(d->culprit, "subject"));
+			fl_word_str(d->culprit, "sha"),
+			fl_word_str(d->culprit, "subject"));
 	fl_buf_puts(&out,
 		    "-- \nFaultline, kernel performance regression harness\n");
 	return fl_buf_steal(&out);
