@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include "../util/fs.h"
@@ -100,6 +101,41 @@ static int check_version(struct fl_store *s, struct fl_err *err)
 	return migrate(s, version, err);
 }
 
+/*
+ * For tests of interruption: with FAULTLINE_KILL_AT=before:N or after:N in the
+ * environment the process kills itself right before or right after its N-th
+ * commit. Every state transition is a commit, so that tests can go through
+ * all of them (tests/t/40-kill.t).
+ */
+static int before_commit(void *arg)
+{
+	struct fl_store *s = arg;
+
+	if (!--s->kill_in)
+		raise(SIGKILL);
+	return 0;
+}
+
+static int after_commit(void *arg, sqlite3 *db _unused_,
+			const char *name _unused_, int pages _unused_)
+{
+	return before_commit(arg);
+}
+
+static void set_kill(struct fl_store *s)
+{
+	const char *at = getenv("FAULTLINE_KILL_AT");
+	const char *n = at ? strchr(at, ':') : NULL;
+
+	if (!n)
+		return;
+	s->kill_in = strtol(n + 1, NULL, 10);
+	if (!strncmp(at, "before:", 7))
+		sqlite3_commit_hook(s->db, before_commit, s);
+	else
+		sqlite3_wal_hook(s->db, after_commit, s);
+}
+
 int fl_store_open(const char *path, bool create, struct fl_store **ret,
 		  struct fl_err *err)
 {
@@ -126,6 +162,7 @@ int fl_store_open(const char *path, bool create, struct fl_store **ret,
 			       "opening", err);
 	if (r < 0)
 		return r;
+	set_kill(s);
 	*ret = fl_steal(s);
 	return 0;
 }

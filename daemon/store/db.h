@@ -23,6 +23,7 @@ struct fl_store {
 	struct fl_db_cached *cache;
 	size_t ncache;
 	int depth; /* of nested fl_store_begin() */
+	long kill_in; /* tests only: commits until we die, see db.c */
 };
 
 int fl_db_fail(struct fl_store *s, const char *doing, struct fl_err *err);
