@@ -67,7 +67,7 @@ const char *fl_sys_line(const char *path, char *out, size_t n);
 int64_t fl_sys_value(const char *path, const char *key);
 
 /* env.c: the members of the agent_start event. */
-void fl_env_report(struct fl_line *l);
+void fl_env_report(const struct fl_plan *plan, struct fl_line *l);
 
 /* disk.c */
 void fl_disk_setup(struct fl_plan *plan);
@@ -90,8 +90,8 @@ struct fl_slot {
 	_Alignas(128) volatile uint64_t ops; /* all of them, ever */
 	uint64_t start, end; /* TSC at both ends of the window */
 	uint64_t window_ops, minor, major; /* inside the window */
-	uint64_t check_ops, check_minor; /* the pass that perf counts too */
-	int64_t check_perf; /* -1: not supported */
+	uint64_t warm_ops, warm_minor; /* of the first pass */
+	int64_t warm_perf; /* the same faults by perf; -1: not supported */
 	char error[FL_REASON_MAX]; /* why it gave up */
 };
 

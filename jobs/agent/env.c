@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 #define VULN "/sys/devices/system/cpu/vulnerabilities"
 
@@ -77,7 +78,7 @@ static void mitigations(struct fl_line *l)
 		closedir(d);
 }
 
-void fl_env_report(struct fl_line *l)
+void fl_env_report(const struct fl_plan *plan, struct fl_line *l)
 {
 	struct utsname u;
 
@@ -97,6 +98,8 @@ void fl_env_report(struct fl_line *l)
 		  "/sys/devices/system/clocksource/clocksource0/"
 		  "current_clocksource");
 	file_line(l, "cgroup", "/proc/self/cgroup");
+	if (plan->exact) /* since the machine was switched on */
+		fl_report_num(l, "boot_instructions", (double)__rdtsc());
 	file_systems(l);
 	mitigations(l);
 	fl_report_raw(l, "}");

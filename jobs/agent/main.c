@@ -87,11 +87,12 @@ int main(void)
 		leave();
 	}
 	fl_sys_write("/proc/self/oom_score_adj", "-1000");
-	fl_disk_setup(&plan);
+	/* Before the mounts: they would arm timers with the old values. */
 	for (unsigned i = 0; i < sizeof(settings) / sizeof(*settings); i++)
 		fl_sys_write(settings[i].path, settings[i].value);
+	fl_disk_setup(&plan);
 	fl_report_begin(&line, "agent_start");
-	fl_env_report(&line);
+	fl_env_report(&plan, &line);
 	fl_report_send(&line);
 	if (plan.exact)
 		burn(plan.phase_ns);

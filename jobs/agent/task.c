@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One task of a case, in a process of its own: warm up, wait for the start,
- * repeat passes for the window, then count one more pass with perf. All it
- * finds goes into its slot of the shared board.
+ * One task of a case, in a process of its own: warm up (with perf counting,
+ * as a check of the other counter), wait for the start, repeat passes for the
+ * window. All it finds goes into its slot of the shared board.
  */
 #include "agent.h"
 
@@ -65,22 +65,18 @@ static void window(const struct fl_plan *plan, const struct fl_plan_case *c,
 	s->major = (uint64_t)(after.ru_majflt - before.ru_majflt);
 }
 
-static void counted_pass(const struct fl_plan_case *c, struct fl_task *t,
-			 struct fl_slot *s)
+static void warm_up(const struct fl_plan_case *c, struct fl_task *t,
+		    struct fl_slot *s)
 {
 	struct fl_counter *counter = fl_counter_open();
 	struct rusage before, after;
-	uint64_t ops = s->ops;
 
-	s->check_perf = -1;
-	if (!counter)
-		return;
 	getrusage(RUSAGE_SELF, &before);
 	run_pass(c, t, s);
 	getrusage(RUSAGE_SELF, &after);
-	s->check_perf = fl_counter_close(counter);
-	s->check_ops = s->ops - ops;
-	s->check_minor = (uint64_t)(after.ru_minflt - before.ru_minflt);
+	s->warm_ops = s->ops;
+	s->warm_minor = (uint64_t)(after.ru_minflt - before.ru_minflt);
+	s->warm_perf = counter ? fl_counter_close(counter) : -1;
 }
 
 void fl_task_main(const struct fl_plan *plan, const struct fl_plan_case *c,
@@ -99,11 +95,10 @@ void fl_task_main(const struct fl_plan *plan, const struct fl_plan_case *c,
 	fl_sys_write("/proc/self/oom_score_adj", "1000");
 	if (dir)
 		t.fd = open_file(c, dir, index, s);
-	run_pass(c, &t, s);
+	warm_up(c, &t, s);
 	if (write(board->ready_fd, &byte, 1) != 1 ||
 	    read(board->go_fd, &byte, 1) != 1)
 		give_up(s, "lost its parent", errno);
 	window(plan, c, &t, board, s);
-	counted_pass(c, &t, s);
 	_exit(0);
 }

@@ -46,7 +46,9 @@ static int eat_memory(struct fl_task *task)
 
 		if (p == MAP_FAILED)
 			return -errno;
-		memset(p, 1, task->memsize);
+		madvise(p, task->memsize, MADV_HUGEPAGE); /* faster, if any */
+		for (size_t i = 0; i < task->memsize; i += task->page)
+			p[i] = 1;
 	}
 }
 
