@@ -11,6 +11,7 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include "../util/fs.h"
 #include "worktree.h"
@@ -81,14 +82,15 @@ static void boot_id(char out[64])
 static int write_state(struct checkout *c, const char *verb)
 {
 	_cleanup_free_ char *tmp = fl_asprintf("%s.tmp", c->state);
-	_cleanup_fclose_ FILE *f = fopen(tmp, "we");
+	_cleanup_close_ int fd =
+		open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	char boot[64];
 
 	boot_id(boot);
-	if (!f ||
-	    fprintf(f, "%s\n%s %s\nboot %s\n", STATE_HEAD, verb, c->sha, boot) <
-		    0 ||
-	    fflush(f) || rename(tmp, c->state) < 0)
+	if (fd < 0 ||
+	    dprintf(fd, "%s\n%s %s\nboot %s\n", STATE_HEAD, verb, c->sha,
+		    boot) < 0 ||
+	    rename(tmp, c->state) < 0)
 		return fl_err_set(c->err, -errno, FL_E_INFRA,
 				  "cannot write '%s': %s", c->state,
 				  strerror(errno));
