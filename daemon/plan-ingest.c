@@ -6,6 +6,7 @@
  */
 #include "plan.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include "host/host.h"
@@ -233,5 +234,28 @@ int fl_plan_ingest(struct fl_plan *p, const struct fl_work *w, const char *dir,
 	r = fl_store_commit(p->store, err);
 	if (!r && !p->failure.code)
 		fl_fs_remove(dir, NULL);
+	return r;
+}
+
+int fl_plan_sweep(struct fl_plan *p, struct fl_err *err)
+{
+	_cleanup_free_ char *work = fl_plan_path(p, "var/work");
+	_cleanup_strv_ struct fl_strv names = { 0 };
+	DIR *d = opendir(work);
+	struct dirent *e;
+	int r = 0;
+
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			fl_strv_add(&names, e->d_name);
+	if (d)
+		closedir(d);
+	for (size_t i = 0; !r && i < names.n; i++) {
+		_cleanup_free_ char *dir = fl_path_join(work, names.s[i]);
+
+		if (!fl_store_work_is(p->store, strtoll(names.s[i], NULL, 10),
+				      "failed"))
+			r = fl_fs_remove(dir, err);
+	}
 	return r;
 }

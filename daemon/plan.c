@@ -74,7 +74,7 @@ static int recover(struct fl_plan *p, struct fl_err *err)
 		int r = fl_store_work_running(p->store, after, &w, err);
 
 		if (r <= 0)
-			return r;
+			return r < 0 ? r : fl_plan_sweep(p, err);
 		after = w.id;
 		dir = fl_plan_work_dir(p, w.id, w.attempt);
 		result = fl_path_join(dir, FL_WORKER_RESULT);

@@ -106,6 +106,9 @@ char *fl_plan_path(const struct fl_plan *p, const char *relative);
  */
 int fl_plan_ingest(struct fl_plan *p, const struct fl_work *w, const char *dir,
 		   const char *exit_text, struct fl_err *err);
+/* Removes folders of work that ended, left by a kill between the commit and
+ * their removal. Those of work that failed stay, for their logs. */
+int fl_plan_sweep(struct fl_plan *p, struct fl_err *err);
 /* var/work/<id>.<attempt>, heap. */
 char *fl_plan_work_dir(const struct fl_plan *p, int64_t id, int64_t attempt);
 

@@ -198,6 +198,7 @@ int64_t fl_store_work_count(struct fl_store *s, const char *kind,
 /* How often work of kind was done whose spec names this request. */
 int fl_store_work_done_for(struct fl_store *s, const char *kind,
 			   int64_t request_id, int64_t *n, struct fl_err *err);
+bool fl_store_work_is(struct fl_store *s, int64_t id, const char *state);
 /* Unix time at which the next delayed work is due; 0 = none waits. */
 int64_t fl_store_work_due(struct fl_store *s);
 

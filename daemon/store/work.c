@@ -32,6 +32,8 @@ static const char SQL_WORK_COUNT[] =
 static const char SQL_WORK_DONE_FOR[] =
 	"SELECT count(*) FROM work WHERE kind = ? AND state = 'done' "
 	"AND json_extract(spec, '$.request') = ?";
+static const char SQL_WORK_IS[] =
+	"SELECT count(*) FROM work WHERE id = ? AND state = ?";
 static const char SQL_WORK_DUE[] =
 	"SELECT min(not_before) FROM work WHERE state = 'queued' "
 	"HAVING count(*)";
@@ -138,6 +140,14 @@ int fl_store_work_done_for(struct fl_store *s, const char *kind,
 			   int64_t request_id, int64_t *n, struct fl_err *err)
 {
 	return fl_db_int(s, n, err, SQL_WORK_DONE_FOR, "si", kind, request_id);
+}
+
+bool fl_store_work_is(struct fl_store *s, int64_t id, const char *state)
+{
+	int64_t n = 0;
+
+	fl_db_int(s, &n, NULL, SQL_WORK_IS, "is", id, state);
+	return n > 0;
 }
 
 int64_t fl_store_work_due(struct fl_store *s)
