@@ -16,13 +16,13 @@
 #define MAX_PASSWORD 4096
 
 int fl_outbox_write(const struct fl_conf *c, const struct fl_report *r,
-		    struct fl_err *err)
+		    bool replace, struct fl_err *err)
 {
 	_cleanup_free_ char *path = fl_path_join(c->dir, r->file);
 	_cleanup_free_ char *dir = fl_strdup(path);
 	int e;
 
-	if (fl_fs_exists(path))
+	if (!replace && fl_fs_exists(path))
 		return 0;
 	*strrchr(dir, '/') = '\0';
 	e = fl_fs_mkdirs(dir, err);
@@ -165,7 +165,7 @@ int fl_outbox_send(const struct fl_conf *c, struct fl_store *s, int64_t id,
 				  (long long)id, r.state);
 	if (c->smtp)
 		return send_smtp(c, s, &r, outcome, err);
-	e = fl_outbox_write(c, &r, err);
+	e = fl_outbox_write(c, &r, false, err);
 	if (!e)
 		e = move(s, id, "approved", "sent", "left in the outbox", err);
 	if (!e)

@@ -168,7 +168,8 @@ static int make(struct fl_plan *p, int64_t bisection_id, struct fl_err *err)
 		return fl_err_prefix(err, "report of bisection %lld",
 				     (long long)bisection_id);
 	fl_info("report %lld: %s", (long long)r.id, r.subject);
-	e = fl_outbox_write(p->conf, &r, err);
+	/* One of the same name is from before a kill: it has no row. */
+	e = fl_outbox_write(p->conf, &r, true, err);
 	return e < 0 ? e : FL_READY;
 }
 
@@ -185,7 +186,7 @@ int fl_report_make(struct fl_plan *p, int64_t bisection_id, struct fl_err *err)
 	if (r < 0)
 		return r;
 	if (r) {
-		r = fl_outbox_write(p->conf, &known, err);
+		r = fl_outbox_write(p->conf, &known, false, err);
 		return r < 0 ? r : FL_READY;
 	}
 	r = fl_store_rows(p->store, FL_ROWS_SAME_CULPRIT, &same, err, "i",

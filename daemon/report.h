@@ -38,9 +38,9 @@ char *fl_report_body(const struct fl_report_data *d);
 
 /* ---- outbox.c ------------------------------------------------------------------ */
 
-/* Writes the copy under var/outbox when it is missing. */
+/* Writes the copy under var/outbox: when it is missing, or anyway. */
 int fl_outbox_write(const struct fl_conf *c, const struct fl_report *r,
-		    struct fl_err *err);
+		    bool replace, struct fl_err *err);
 /* held -> approved. USER error when it is in another state. */
 int fl_outbox_approve(struct fl_store *s, int64_t id, struct fl_err *err);
 int fl_outbox_reject(struct fl_store *s, int64_t id, const char *why,
