@@ -63,31 +63,39 @@ char *fl_plan_work_dir(const struct fl_plan *p, int64_t id, int64_t attempt)
 			   (long long)attempt);
 }
 
-/* What a killed planner left: finished bundles count, the rest runs again. */
+/* Work whose worker is gone: a finished bundle counts, else it runs again. */
+static int settle(struct fl_plan *p, const struct fl_work *w,
+		  struct fl_err *err)
+{
+	_cleanup_free_ char *dir = fl_plan_work_dir(p, w->id, w->attempt);
+	_cleanup_free_ char *result = fl_path_join(dir, FL_WORKER_RESULT);
+	int r;
+
+	if (fl_fs_exists(result)) {
+		r = fl_plan_ingest(p, w, dir, "", err);
+		/* That work failed is for its own request to say. */
+		p->failure = (struct fl_err){ 0 };
+		return r;
+	}
+	r = fl_store_work_end(p->store, w->id, w->attempt, "queued",
+			      "interrupted", 0, 0, err);
+	fl_fs_remove(dir, NULL);
+	return r < 0 ? r : 0;
+}
+
+/* What a killed planner left. */
 static int recover(struct fl_plan *p, struct fl_err *err)
 {
 	int64_t after = 0;
 
 	for (;;) {
 		_cleanup_(fl_work_clear) struct fl_work w = { 0 };
-		_cleanup_free_ char *dir = NULL, *result = NULL;
 		int r = fl_store_work_running(p->store, after, &w, err);
 
 		if (r <= 0)
 			return r < 0 ? r : fl_plan_sweep(p, err);
 		after = w.id;
-		dir = fl_plan_work_dir(p, w.id, w.attempt);
-		result = fl_path_join(dir, FL_WORKER_RESULT);
-		if (fl_fs_exists(result)) {
-			r = fl_plan_ingest(p, &w, dir, "", err);
-			/* That work failed is for its own request to say. */
-			p->failure = (struct fl_err){ 0 };
-		} else {
-			r = fl_store_work_end(p->store, w.id, w.attempt,
-					      "queued", "interrupted", 0, 0,
-					      err);
-			fl_fs_remove(dir, NULL);
-		}
+		r = settle(p, &w, err);
 		if (r < 0)
 			return r;
 	}
@@ -127,9 +135,16 @@ void fl_plan_close(struct fl_plan *p)
 {
 	if (!p)
 		return;
+	/* Work that nobody waits for any more, or until the next start. */
 	while (p->nchild) {
+		_cleanup_(fl_work_clear) struct fl_work w = { 0 };
+		int64_t id = p->child[0].work_id;
+
 		fl_proc_kill(p->child[0].pid, 2000);
 		forget_child(p, 0);
+		if (fl_store_work_running(p->store, id - 1, &w, NULL) > 0 &&
+		    w.id == id)
+			settle(p, &w, NULL);
 	}
 	while (p->targets) {
 		struct fl_target *t = p->targets;
