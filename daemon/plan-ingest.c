@@ -232,7 +232,8 @@ int fl_plan_ingest(struct fl_plan *p, const struct fl_work *w, const char *dir,
 		return r;
 	}
 	r = fl_store_commit(p->store, err);
-	if (!r && !p->failure.code)
+	/* Logs of work that failed are kept. */
+	if (!r && !fl_store_work_is(p->store, w->id, "failed"))
 		fl_fs_remove(dir, NULL);
 	return r;
 }
