@@ -13,6 +13,7 @@ import sqlite3
 import statistics
 import sys
 
+SHOWN = 0.2  # the part in a case's change from which the table names it
 NUM = r"([-+]?\d+(?:\.\d+)?)"
 bad = []
 
@@ -45,7 +46,8 @@ def check_table(db, report, text):
         "JOIN comparison_result x ON x.comparison_id = b.comparison_id "
         "AND x.case_id = a.case_id AND x.kpi_id = a.kpi_id "
         "JOIN \"case\" c ON c.id = a.case_id JOIN kpi q ON q.id = a.kpi_id "
-        "WHERE a.bisection_id = ?", (report["bisection_id"],))}
+        "WHERE a.bisection_id = ? AND a.share >= ?",
+        (report["bisection_id"], SHOWN))}
     line = re.compile(
         r"^  (\S+)\s+" + NUM + r"\s+" + NUM + r"\s+" + NUM + r"%\s+(?:" + NUM +
         r"\s+" + NUM + r"%|-)\s+(\d+)\+(\d+)\+(\d+)(  \(a\))?$")
@@ -111,14 +113,16 @@ def check_prose(db, report, text):
         "b.confidence, x.threshold, (SELECT max(max(coalesce(y.base_sd, 0), "
         "coalesce(y.head_sd, 0))) FROM attribution z JOIN comparison_result y "
         "ON y.comparison_id = b.comparison_id AND y.case_id = z.case_id "
-        "AND y.kpi_id = z.kpi_id WHERE z.bisection_id = b.id) AS sd, "
+        "AND y.kpi_id = z.kpi_id WHERE z.bisection_id = b.id "
+        "AND z.share >= ?) AS sd, (SELECT count(*) FROM attribution o "
+        "WHERE o.bisection_id = b.id AND o.share < ?) AS others, "
         "(SELECT count(*) - 1 FROM bisection_commit g "
         "WHERE g.bisection_id = b.id) AS commits "
         "FROM bisection b JOIN attribution a ON a.bisection_id = b.id "
         "AND a.case_id = b.case_id AND a.kpi_id = b.kpi_id "
         "JOIN comparison_result x ON x.comparison_id = b.comparison_id "
         "AND x.case_id = b.case_id AND x.kpi_id = b.kpi_id "
-        "WHERE b.id = ?", (report["bisection_id"],)).fetchone()
+        "WHERE b.id = ?", (SHOWN, SHOWN, report["bisection_id"])).fetchone()
     # Of the end that has the commit, against the other; one direction only.
     effects = [percent(math.exp(e[0])) for e in db.execute(
         "SELECT iif(b.side = 'base', -x.effect, x.effect) FROM attribution a "
@@ -145,7 +149,10 @@ def check_prose(db, report, text):
             (r"agree within " + NUM + " %", 100 * row["sd"]),
             (r"reported here is " + NUM + " %",
              percent(math.exp(row["threshold"]))),
-            (r"bisection of the (\d+) commits", row["commits"])):
+            (r"bisection of the (\d+) commits", row["commits"]),
+            (r"(\d+) further figures? moved", row["others"])):
+        if value == 0 and not re.search(pattern, text):
+            continue
         got, text = take(text, pattern, "prose")
         if got:
             same(pattern, got[0], value)

@@ -138,6 +138,31 @@ make_fixture() {
 	git -C "$fixture" tag v6.13-rc1
 }
 
+# make_small DIR [HEAD]: the same shape in six commits with the loss alone.
+# HEAD is what the newest commit does: `fail` to build, `panic` at boot.
+make_small() {
+	fixture=$1
+	local build=ok boot=ok pf4=800 pf3=2000 note=root
+
+	fixture_clock=1767225600
+	git init -q -b master "$fixture"
+	fake_kernel
+	fake_commit 'Linux 6.12'
+	git -C "$fixture" tag v6.12
+	git -C "$fixture" checkout -q -b stable
+	change 'mm: a backport' backport
+	git -C "$fixture" tag v6.12.1
+	git -C "$fixture" checkout -q master
+	document 'one'
+	change 'mm: tidy up' 1
+	pf4=1200
+	plant 'mm: map less around'
+	[ "${2:-}" != fail ] || build=fail
+	[ "${2:-}" != panic ] || boot=panic
+	change 'Linux 6.13-rc1' 2
+	git -C "$fixture" tag v6.13-rc1
+}
+
 # make_workspace DIR FIXTURE [CLOCK [NOISE]]
 make_workspace() {
 	faultline -C "$1" init >/dev/null
