@@ -72,7 +72,7 @@ static int load(struct explain *e, struct fl_err *err)
 /* Where the two histories meet, measured on what moved. */
 static int need_fork(struct explain *e, struct fl_err *err)
 {
-	_cleanup_(fl_caseset_clear) struct fl_caseset cases;
+	_cleanup_(fl_caseset_clear) struct fl_caseset cases = { 0 };
 	_cleanup_(fl_kernel_clear) struct fl_kernel k = { 0 };
 	json_t *v;
 	size_t i;
