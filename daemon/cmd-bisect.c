@@ -187,6 +187,59 @@ static int show(struct fl_cli *cli, int64_t id, struct fl_err *err)
 	return 0;
 }
 
+/* Of two branches: all that the comparison led to. */
+static int show_branches(struct fl_cli *cli, int64_t comparison,
+			 struct fl_err *err)
+{
+	json_auto_t *rows = NULL;
+	json_t *v;
+	size_t i;
+	int r = fl_store_rows(cli->store, FL_ROWS_BISECTIONS_OF, &rows, err,
+			      "i", comparison);
+
+	if (!r && cli->json) {
+		fl_cli_print_json(rows);
+		return 0;
+	}
+	if (!r && !json_array_size(rows))
+		puts("Nothing moved between the two; there is nothing to bisect.");
+	json_array_foreach(rows, i, v) {
+		if (i)
+			putchar('\n');
+		if (!r)
+			r = show(cli, fl_json_int_or(v, "id", 0), err);
+	}
+	return r;
+}
+
+/* Why there is none, or the bisection itself. */
+static int show_outcome(struct fl_cli *cli, const struct fl_request *q,
+			struct fl_err *err)
+{
+	int64_t comparison = fl_json_int_or(q->doc, "comparison", 0);
+	int64_t id = fl_json_int_or(q->doc, "bisection", 0);
+	json_auto_t *rows = NULL;
+	const json_t *c;
+	int r = fl_store_rows(cli->store, FL_ROWS_COMPARISON, &rows, err, "i",
+			      comparison);
+
+	if (r < 0)
+		return r;
+	c = json_array_get(rows, 0);
+	if (!strcmp(fl_json_str_or(c, "status", ""), "failed"))
+		return fl_err_set(err, -EIO, FL_E_USER, "%s",
+				  fl_json_str_or(c, "reason", ""));
+	if (json_object_get(q->doc, "branches"))
+		return show_branches(cli, comparison, err);
+	if (id)
+		return show(cli, id, err);
+	printf("%s moved between the two; there is nothing to bisect.\n",
+	       fl_cli_opt(cli, "kpi") || fl_cli_opt(cli, "case") ?
+		       "Of what was asked for, nothing" :
+		       "Nothing");
+	return 0;
+}
+
 static int bisect(struct fl_cli *cli, struct fl_err *err)
 {
 	static const char *const take[] = { "tree", "job",  "host",
@@ -196,7 +249,6 @@ static int bisect(struct fl_cli *cli, struct fl_err *err)
 	_cleanup_(fl_request_clear) struct fl_request q = { 0 };
 	const char *kpi = fl_cli_opt(cli, "kpi");
 	_cleanup_free_ char *key = NULL;
-	int64_t id;
 	int r;
 
 	if (!fl_cli_opt(cli, "job"))
@@ -206,13 +258,7 @@ static int bisect(struct fl_cli *cli, struct fl_err *err)
 	fl_cli_take(cli, doc, take);
 	key = fl_json_text(doc);
 	r = fl_cli_request(cli, "bisect", key, doc, &q, err);
-	if (r < 0)
-		return r;
-	id = fl_json_int_or(q.doc, "bisection", 0);
-	if (id)
-		return show(cli, id, err);
-	puts("Nothing moved between the two; there is nothing to bisect.");
-	return 0;
+	return r < 0 ? r : show_outcome(cli, &q, err);
 }
 
 static int run_bisect(struct fl_cli *cli, struct fl_err *err)

@@ -155,6 +155,40 @@ static const json_t *choose_shift(const json_t *shifts, const json_t *doc)
 	return NULL;
 }
 
+/* What can be said before anything is measured. */
+static int check_bisect(struct fl_target *t, struct fl_request *q,
+			struct fl_err *err)
+{
+	const char *name = fl_json_str_or(q->doc, "case", NULL);
+	char good[FL_SHA_HEX], bad[FL_SHA_HEX];
+	int r = fix_rev(t, q, "good", good, err);
+
+	if (!r)
+		r = fix_rev(t, q, "bad", bad, err);
+	if (r < 0)
+		return r;
+	if (name && !fl_job_case(t->job, name))
+		return fl_err_set(
+			err, -ENOENT, FL_E_USER,
+			"job '%s' has no case '%s'; one of its %zu cases is '%s'",
+			t->job->name, name, t->job->ncases,
+			t->job->cases[0].name);
+	if (!strcmp(good, bad))
+		return fl_err_set(
+			err, -EINVAL, FL_E_USER,
+			"'%s' and '%s' are the same commit; there is nothing to bisect",
+			fl_json_str_or(q->doc, "good", ""),
+			fl_json_str_or(q->doc, "bad", ""));
+	r = fl_git_is_ancestor(t->git, bad, good, err);
+	if (r > 0)
+		return fl_err_set(
+			err, -EINVAL, FL_E_USER,
+			"'%s' comes before '%s'; name the older one first, whichever of them is better",
+			fl_json_str_or(q->doc, "bad", ""),
+			fl_json_str_or(q->doc, "good", ""));
+	return r;
+}
+
 static int bisect_advance(struct fl_plan *p, struct fl_request *q,
 			  struct fl_err *err)
 {
@@ -166,6 +200,8 @@ static int bisect_advance(struct fl_plan *p, struct fl_request *q,
 	int r = open_target(p, q, &t, err);
 
 	if (!r)
+		r = check_bisect(t, q, err);
+	if (!r)
 		r = compare_ends(t, q, "good", "bad", &n.comparison_id, err);
 	if (r != FL_READY)
 		return r;
@@ -174,8 +210,10 @@ static int bisect_advance(struct fl_plan *p, struct fl_request *q,
 	r = fl_git_is_ancestor(t->git, n.good_sha, n.bad_sha, err);
 	if (r < 0)
 		return r;
-	if (!r) /* two branches: explain measures the merge base */
+	if (!r) { /* two branches: explain measures the merge base */
+		json_object_set_new(q->doc, "branches", json_true());
 		return fl_explain_advance(t, n.comparison_id, err);
+	}
 	r = fl_store_rows(p->store, FL_ROWS_SHIFTS, &shifts, err, "i",
 			  n.comparison_id);
 	if (r < 0)
