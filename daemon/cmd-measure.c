@@ -132,10 +132,14 @@ static int run_runs(struct fl_cli *cli, struct fl_err *err)
 		if (!r)
 			r = fl_store_rows(cli->store, FL_ROWS_RUN_CASES, &rows,
 					  err, "i", id);
+		if (!r && !json_array_size(rows))
+			r = fl_err_set(
+				err, -ENOENT, FL_E_USER,
+				"there is no run %lld; 'faultline runs' shows them",
+				(long long)id);
 		if (!r)
 			fl_cli_print(cli, rows, case_columns,
-				     FL_ARRAY_SIZE(case_columns),
-				     "There is no such run.");
+				     FL_ARRAY_SIZE(case_columns), "");
 		return r;
 	}
 	if (!r)
