@@ -138,12 +138,17 @@ int main(int argc, char **argv)
 			cli.dir = argv[++i];
 		} else if (!strcmp(argv[i], "-q")) {
 			fl_log_set_level(FL_LOG_WARN);
+		} else if (!strcmp(argv[i], "--help") ||
+			   !strcmp(argv[i], "-h")) {
+			print_help(stdout);
+			return 0;
 		} else {
-			bool help = !strcmp(argv[i], "--help") ||
-				    !strcmp(argv[i], "-h");
-
-			print_help(help ? stdout : stderr);
-			return help ? 0 : 2;
+			fl_error(
+				!strcmp(argv[i], "-C") ?
+					"option '%s' needs a folder" :
+					"there is no option '%s'; 'faultline help' lists them",
+				argv[i]);
+			return 2;
 		}
 	}
 	if (i == argc) {
