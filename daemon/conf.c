@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "git/git.h"
+#include "mail/mail.h"
 #include "util/buf.h"
 #include "util/fs.h"
 
@@ -175,15 +176,19 @@ static void *section_object(struct fl_conf *c, const char *section,
 	return h;
 }
 
-/* Keys of a host that only its driver knows go into options. */
+/* Keys of a host that only its driver knows go into options: of the fake one,
+ * numbers. */
 static bool driver_key(const char *key)
 {
-	return !strncmp(key, "fake-", 5);
+	return !strcmp(key, "fake-noise") || !strcmp(key, "fake-delay");
 }
 
 static int set_host_key(struct loading *l, struct fl_conf_host *h,
 			const char *where, const char *key, const char *value)
 {
+	char *end;
+	double d;
+
 	if (!strcmp(key, "clock")) {
 		if (!strcmp(value, "exact"))
 			h->host.clock = FL_CLOCK_EXACT;
@@ -195,6 +200,9 @@ static int set_host_key(struct loading *l, struct fl_conf_host *h,
 	}
 	if (!driver_key(key))
 		return 0;
+	d = strtod(value, &end);
+	if (end == value || *end || !(d >= 0) || d > 3600)
+		return bad_value(l, where, value, "a number from 0 to 3600");
 	if (!h->host.options)
 		h->host.options = json_object();
 	json_object_set_new(h->host.options, key, json_string(value));
@@ -290,6 +298,13 @@ static int finish_hosts(struct fl_conf *c, struct fl_err *err)
 				err, -EINVAL, FL_E_USER,
 				"'%s': host.%s.driver = '%s': expected qemu or fake",
 				c->file, h->name, h->driver);
+		if (h->host.options && strcmp(h->driver, "fake"))
+			return fl_err_set(
+				err, -EINVAL, FL_E_USER,
+				"'%s': host.%s.%s is for driver = fake",
+				c->file, h->name,
+				json_object_iter_key(
+					json_object_iter(h->host.options)));
 		if (h->host.clock == FL_CLOCK_EXACT && h->host.cpus != 1)
 			return fl_err_set(
 				err, -EINVAL, FL_E_USER,
@@ -345,6 +360,39 @@ static int finish_trees(struct fl_conf *c, struct fl_err *err)
 	return 0;
 }
 
+static int check_mailbox(const struct fl_conf *c, const char *key,
+			 const char *mailbox, struct fl_err *err)
+{
+	_cleanup_free_ char *address = fl_mail_address(mailbox);
+
+	return address ?
+		       0 :
+		       fl_err_set(
+			       err, -EINVAL, FL_E_USER,
+			       "'%s': mail.%s = '%s': expected an address such as 'Team <team@lab.example>'",
+			       c->file, key, mailbox);
+}
+
+static int finish_mail(struct fl_conf *c, struct fl_err *err)
+{
+	int r;
+
+	if (!c->mail_from)
+		c->mail_from = fl_strdup("Faultline <faultline@localhost>");
+	r = check_mailbox(c, "from", c->mail_from, err);
+	for (size_t i = 0; !r && i < c->mail_to.n; i++)
+		r = check_mailbox(c, "to", c->mail_to.s[i], err);
+	for (size_t i = 0; !r && i < c->mail_cc.n; i++)
+		r = check_mailbox(c, "cc", c->mail_cc.s[i], err);
+	if (!r && c->smtp && strncmp(c->smtp, "smtp://", 7) &&
+	    strncmp(c->smtp, "smtps://", 8))
+		r = fl_err_set(
+			err, -EINVAL, FL_E_USER,
+			"'%s': mail.smtp = '%s': expected smtp://HOST:PORT or smtps://HOST:PORT",
+			c->file, c->smtp);
+	return r;
+}
+
 int fl_conf_load(const char *dir, struct fl_conf **ret, struct fl_err *err)
 {
 	_cleanup_(fl_conf_freep) struct fl_conf *c = fl_calloc(1, sizeof(*c));
@@ -382,10 +430,10 @@ int fl_conf_load(const char *dir, struct fl_conf **ret, struct fl_err *err)
 		r = finish_hosts(c, err);
 	if (!r)
 		r = finish_trees(c, err);
+	if (!r)
+		r = finish_mail(c, err);
 	if (r < 0)
 		return r;
-	if (!c->mail_from)
-		c->mail_from = fl_strdup("Faultline <faultline@localhost>");
 	*ret = fl_steal(c);
 	return 0;
 }

@@ -6,7 +6,7 @@
  *   boot  ok | panic | hang | oom | no-boot
  *   value <case pattern> <number>      the last that matches wins
  * Host keys in faultline.conf: fake-noise (relative standard deviation of a
- * boot), fake-delay (seconds that a build and a boot take).
+ * boot), fake-delay (seconds that a boot takes).
  */
 #ifndef FL_HOST_FAKE_H
 #define FL_HOST_FAKE_H
