@@ -162,6 +162,13 @@ static bool explained(const json_t *shift)
 	return fl_json_num_or(shift, "explained", 0) >= EXPLAINED;
 }
 
+/* The KPI of its clock is what is bisected; others follow from it. */
+static bool is_primary(const struct explain *e, const json_t *shift)
+{
+	return !strcmp(fl_json_str_or(shift, "kpi", ""),
+		       fl_kpi_primary(fl_json_str_or(e->row, "clock", "")));
+}
+
 /* Would an earlier shift of the list stand for this one? */
 static bool stood_for(const struct explain *e, size_t at)
 {
@@ -173,6 +180,7 @@ static bool stood_for(const struct explain *e, size_t at)
 		bool opposite = fl_json_num_or(v, "effect", 0) * effect < 0;
 
 		if (i == at || opposite || explained(v) ||
+		    is_primary(e, v) != is_primary(e, me) ||
 		    strcmp(program(v), program(me)))
 			continue;
 		/* One that is being bisected, or that comes before. */
@@ -180,13 +188,6 @@ static bool stood_for(const struct explain *e, size_t at)
 			return true;
 	}
 	return false;
-}
-
-/* The KPI of its clock is what is bisected; others follow from it. */
-static bool is_primary(const struct explain *e, const json_t *shift)
-{
-	return !strcmp(fl_json_str_or(shift, "kpi", ""),
-		       fl_kpi_primary(fl_json_str_or(e->row, "clock", "")));
 }
 
 static size_t open_count(const struct explain *e)
