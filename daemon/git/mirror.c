@@ -358,6 +358,10 @@ int fl_git_mirror(const char *path, const char *url, fl_git_progress_fn fn,
 	int r;
 
 	set_url(&m, url);
+	if (!m.local && m.url[0] == '/')
+		return fl_err_set(err, -ENOENT, FL_E_INFRA,
+				  "cannot read remote '%s': no such folder",
+				  m.shown);
 	r = lock(path, &fd, err);
 	if (r == 0 && m.local)
 		r = open_source(&m);
