@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 #include "../util/fs.h"
 #include "../util/log.h"
 #include "migrations.h"
@@ -81,10 +82,12 @@ static int check_version(struct fl_store *s, struct fl_err *err)
 	int version = 0, app = 0, tables = 0;
 
 	if (pragma_int(s, "PRAGMA user_version", &version) < 0)
-		return fl_err_set(
-			err, -EINVAL, FL_E_USER,
-			"'%s' is not a database of Faultline (%s); move it away or choose another workspace with -C",
-			s->path, sqlite3_errmsg(s->db));
+		return sqlite3_errcode(s->db) != SQLITE_NOTADB ?
+			       fl_db_fail(s, "opening", err) :
+			       fl_err_set(
+				       err, -EINVAL, FL_E_USER,
+				       "'%s' is not a database of Faultline (%s); move it away or choose another workspace with -C",
+				       s->path, sqlite3_errmsg(s->db));
 	if (pragma_int(s, "PRAGMA application_id", &app) < 0 ||
 	    pragma_int(s, "SELECT count(*) FROM sqlite_master", &tables) < 0)
 		return fl_db_fail(s, "opening", err);
@@ -150,6 +153,12 @@ int fl_store_open(const char *path, bool create, struct fl_store **ret,
 			err, -ENOENT, FL_E_USER,
 			"no database '%s'; run 'faultline init' first, or choose the workspace with -C",
 			path);
+	/* SQLite would say no more than that it cannot open it. */
+	if (fl_fs_exists(path) && access(path, R_OK | W_OK) < 0)
+		return fl_err_set(
+			err, -errno, FL_E_INFRA,
+			"cannot write '%s': %s; choose another workspace with -C, or make this one writable",
+			path, strerror(errno));
 	if (sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK)
 		return fl_db_fail(s, "opening", err);
 	sqlite3_busy_timeout(s->db, 10000);
