@@ -70,7 +70,9 @@ static int fix_ends(struct fl_plan *p, struct fl_request *q,
 	if (!r)
 		r = fl_pair_resolve(t->git, pair, base, head, err);
 	if (!r)
-		r = fl_git_merge_base(t->git, base, head, fork, err);
+		r = fl_git_merge_base(t->git, base, head, fork, err) < 0 ?
+			    fl_err_prefix(err, "pair '%s'", pair->name) :
+			    0;
 	if (!r)
 		r = fl_target_commit(t, base, err);
 	if (!r)

@@ -120,8 +120,10 @@ static int make_target(struct fl_plan *p, const char *tree, const char *host,
 	if (!r && !fl_fs_exists(t->tree->path))
 		r = fl_err_set(
 			err, -ENOENT, FL_E_USER,
-			"tree '%s' has no repository at '%s'; run 'faultline fetch %s'",
-			t->tree->name, t->tree->path, t->tree->name);
+			t->tree->url ?
+				"tree '%s' has no repository at '%s'; run 'faultline fetch'" :
+				"tree '%s' has no repository at its path '%s'; correct the path, or give a url to mirror",
+			t->tree->name, t->tree->path);
 	if (!r)
 		r = fl_git_open(t->tree->path, &t->git, err);
 	if (!r && job) {

@@ -160,7 +160,7 @@ static int check_bisect(struct fl_target *t, struct fl_request *q,
 			struct fl_err *err)
 {
 	const char *name = fl_json_str_or(q->doc, "case", NULL);
-	char good[FL_SHA_HEX], bad[FL_SHA_HEX];
+	char good[FL_SHA_HEX], bad[FL_SHA_HEX], fork[FL_SHA_HEX];
 	int r = fix_rev(t, q, "good", good, err);
 
 	if (!r)
@@ -179,8 +179,8 @@ static int check_bisect(struct fl_target *t, struct fl_request *q,
 			"'%s' and '%s' are the same commit; there is nothing to bisect",
 			fl_json_str_or(q->doc, "good", ""),
 			fl_json_str_or(q->doc, "bad", ""));
-	r = fl_git_is_ancestor(t->git, bad, good, err);
-	if (r > 0)
+	r = fl_git_merge_base(t->git, good, bad, fork, err);
+	if (!r && !strcmp(fork, bad))
 		return fl_err_set(
 			err, -EINVAL, FL_E_USER,
 			"'%s' comes before '%s'; name the older one first, whichever of them is better",
