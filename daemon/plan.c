@@ -18,6 +18,7 @@
 /* A worker has its own deadlines; this is the planner's, for a stuck one. */
 #define WORKER_GRACE_MS (300 * 1000)
 #define TICK_MS 500
+#define SMALL_ROOM (1 << 20)
 
 static const struct fl_request_ops *const request_kinds[] = {
 	&fl_request_fetch,   &fl_request_build,	 &fl_request_run,
@@ -381,14 +382,26 @@ static void turn(struct fl_plan *p)
 		fail(p, &err);
 }
 
-static void exit_text(const siginfo_t *si, char *out, size_t n)
+/* For a worker that left no bundle: how it ended, and what it said last. */
+static char *exit_text(const struct fl_plan_child *c, const siginfo_t *si)
 {
-	if (si->si_code == CLD_EXITED)
-		snprintf(out, n, "the worker ended with status %d",
-			 si->si_status);
-	else
-		snprintf(out, n, "the worker was killed by signal %d",
-			 si->si_status);
+	_cleanup_free_ char *log = fl_path_join(c->dir, "worker.log");
+	_cleanup_buf_ struct fl_buf said = { 0 };
+	const char *last;
+	size_t n;
+
+	fl_fs_read_tail(log, 300, &said, NULL);
+	for (n = said.len; n && strchr(" \n", said.s[n - 1]); n--)
+		said.s[n - 1] = '\0';
+	last = strrchr(fl_buf_str(&said), '\n');
+	last = last ? last + 1 : fl_buf_str(&said);
+	/* What it cannot say when there is no room for its words either. */
+	if (!n && fl_fs_free_bytes(c->dir) < SMALL_ROOM)
+		last = "the disk is full";
+	return fl_asprintf("the worker %s %d%s%s",
+			   si->si_code == CLD_EXITED ? "ended with status" :
+						       "was killed by signal",
+			   si->si_status, *last ? ": " : "", last);
 }
 
 static void on_child(pid_t pid, const siginfo_t *si, void *arg)
@@ -396,14 +409,14 @@ static void on_child(pid_t pid, const siginfo_t *si, void *arg)
 	_cleanup_(fl_work_clear) struct fl_work w = { 0 };
 	struct fl_plan *p = arg;
 	struct fl_err err = { 0 };
-	char why[64];
+	_cleanup_free_ char *why = NULL;
 	int i = 0, r = 0;
 
 	while (i < p->nchild && p->child[i].pid != pid)
 		i++;
 	if (i == p->nchild)
 		return;
-	exit_text(si, why, sizeof(why));
+	why = exit_text(&p->child[i], si);
 	/* The row itself, for its spec: work ids grow, so "after" finds it. */
 	r = fl_store_work_running(p->store, p->child[i].work_id - 1, &w, &err);
 	if (r > 0 && w.id == p->child[i].work_id)
