@@ -15,10 +15,10 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wwrite-strings -Wvla -Wformat=2 -Wundef \
 	-Wimplicit-fallthrough
 HARDEN := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
-ALL_CPPFLAGS := -D_GNU_SOURCE -I$(B)/gen $(CPPFLAGS)
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS)
 ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now $(LDFLAGS)
 
+comma := ,
 ifdef DEV
 ALL_CFLAGS += -Werror
 endif
@@ -35,8 +35,8 @@ else
 Q := @
 say = @printf '  %-7s %s\n'
 endif
-comma := ,
 
+ALL_CPPFLAGS := -D_GNU_SOURCE -I$(B)/gen $(CPPFLAGS)
 ALL_CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(LIBS) 2>/dev/null)
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null) -lm
 
