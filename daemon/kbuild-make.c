@@ -42,11 +42,16 @@ static void sandbox_argv(const struct fl_kmake *m, const char *command,
 
 	for (size_t i = 0; i < FL_ARRAY_SIZE(build_env); i++)
 		fl_strv_add(&s.env, build_env[i]);
+	/*
+	 * Never in depend mode, although it is cheaper: it does not see
+	 * .incbin and returned another build's piggy.o, hence its kernel. A
+	 * namespace keeps out what such a cache may hold already.
+	 */
 	if (m->ccache)
 		fl_strv_addl(&s.env, "CCACHE_DIR=" CCACHE_INSIDE,
 			     "CCACHE_COMPILERCHECK=content",
-			     /* its own preprocessing would cost a quarter */
-			     "CCACHE_DEPEND=1", NULL);
+			     "CCACHE_NODEPEND=1", "CCACHE_NAMESPACE=faultline",
+			     NULL);
 	fl_sandbox_argv(&s, argv);
 	fl_sandbox_clear(&s);
 	/* The sandbox binds paths as they are; these go in before its "--". */
