@@ -22,7 +22,7 @@
 #define MAX_TEXT (4 << 20)
 #define MAX_IMAGE ((off_t)512 << 20)
 #define FIRST_STEPS 1350 /* lines of work of a small config from nothing */
-#define NEXT_STEPS 60 /* and after a change to one file */
+#define NEXT_STEPS 75 /* and after a change to one file */
 
 const char *fl_build_outcome_str(enum fl_build_outcome o)
 {
