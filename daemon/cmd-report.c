@@ -89,6 +89,29 @@ static int send(struct fl_cli *cli, int64_t id, struct fl_err *err)
 	return r;
 }
 
+static int settle(struct fl_cli *cli, int64_t id, bool arrived,
+		  struct fl_err *err)
+{
+	int r = fl_outbox_settle(cli->store, id, arrived, err);
+
+	if (!r)
+		printf("report %lld is %s\n", (long long)id,
+		       arrived ?
+			       "sent" :
+			       "approved again; 'faultline report send' sends it");
+	return r;
+}
+
+static int mark_sent(struct fl_cli *cli, int64_t id, struct fl_err *err)
+{
+	return settle(cli, id, true, err);
+}
+
+static int resend(struct fl_cli *cli, int64_t id, struct fl_err *err)
+{
+	return settle(cli, id, false, err);
+}
+
 static const struct {
 	const char *name;
 	bool id;
@@ -96,7 +119,8 @@ static const struct {
 } actions[] = {
 	{ "list", false, list },      { "show", true, show },
 	{ "approve", true, approve }, { "reject", true, reject },
-	{ "send", true, send },
+	{ "send", true, send },	      { "mark-sent", true, mark_sent },
+	{ "resend", true, resend },
 };
 
 static int run_report(struct fl_cli *cli, struct fl_err *err)
@@ -116,13 +140,17 @@ static int run_report(struct fl_cli *cli, struct fl_err *err)
 			r = fl_cli_open(cli, err);
 		return r < 0 ? r : actions[i].run(cli, id, err);
 	}
-	return fl_cli_usage(err, "faultline report %s",
-			    "list|show|approve|reject|send [N]");
+	return fl_cli_usage(
+		err, "faultline report %s",
+		"list|show|approve|reject|send|mark-sent|resend [N]");
 }
 
 const struct fl_verb fl_verbs_report[] = {
 	{ .name = "report",
 	  .args = "list | show N | approve N | reject N [--why T] | send N",
+	  .more = "A mail whose fate is unknown (the line broke before the server's\n"
+		  "answer) is never sent again by itself: 'mark-sent N' when it\n"
+		  "arrived, 'resend N' when it did not.",
 	  .help = "the outbox: read, approve and send the mails",
 	  .min_args = 1,
 	  .max_args = 2,

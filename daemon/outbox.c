@@ -7,7 +7,9 @@
 #include "report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include "mail/mail.h"
 #include "util/fs.h"
 #include "util/log.h"
@@ -28,6 +30,24 @@ int fl_outbox_write(const struct fl_conf *c, const struct fl_report *r,
 	e = fl_fs_mkdirs(dir, err);
 	return e < 0 ? e :
 		       fl_fs_write(path, r->message, strlen(r->message), err);
+}
+
+/*
+ * One sender at a time in a workspace. The lock goes with its holder, so
+ * whoever has it knows that a report in `sending` was left by a kill.
+ */
+static int lock(const struct fl_conf *c, int *fd, struct fl_err *err)
+{
+	_cleanup_free_ char *path = fl_path_join(c->dir, "var/send.lock");
+
+	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (*fd >= 0 && !flock(*fd, LOCK_EX | LOCK_NB))
+		return 0;
+	return fl_err_set(err, -errno, FL_E_USER,
+			  errno == EWOULDBLOCK ?
+				  "another 'report send' is at work here" :
+				  "cannot lock '%s': %s",
+			  path, strerror(errno));
 }
 
 static int move(struct fl_store *s, int64_t id, const char *from,
@@ -53,7 +73,18 @@ int fl_outbox_approve(struct fl_store *s, int64_t id, struct fl_err *err)
 int fl_outbox_reject(struct fl_store *s, int64_t id, const char *why,
 		     struct fl_err *err)
 {
+	int e = fl_store_report_move(s, id, "approved", "rejected", why, err);
+
+	if (e)
+		return e < 0 ? e : 0;
 	return move(s, id, "held", "rejected", why, err);
+}
+
+int fl_outbox_settle(struct fl_store *s, int64_t id, bool arrived,
+		     struct fl_err *err)
+{
+	return move(s, id, "unknown", arrived ? "sent" : "approved",
+		    arrived ? "a person says that it arrived" : "", err);
 }
 
 static int read_password(const struct fl_conf *c, char **ret,
@@ -150,10 +181,25 @@ int fl_outbox_send(const struct fl_conf *c, struct fl_store *s, int64_t id,
 		   char **outcome, struct fl_err *err)
 {
 	_cleanup_(fl_report_clear) struct fl_report r = { 0 };
-	int e = fl_store_report_by_id(s, id, &r, err);
+	_cleanup_close_ int fd = -1;
+	int e = lock(c, &fd, err);
 
+	if (!e)
+		e = fl_store_report_by_id(s, id, &r, err);
+	if (!e && !strcmp(r.state, "sending")) {
+		e = move(s, id, "sending", "unknown",
+			 "the sender was killed while it was at it", err);
+		if (!e)
+			e = fl_store_report_reload(s, &r, err);
+	}
 	if (e < 0)
 		return e;
+	if (!strcmp(r.state, "unknown"))
+		return fl_err_set(
+			err, -EINVAL, FL_E_USER,
+			"nobody knows whether report %lld arrived: %s; look for <%s>, then 'faultline report mark-sent %lld' or 'report resend %lld'",
+			(long long)id, r.reason, r.message_id, (long long)id,
+			(long long)id);
 	if (!strcmp(r.state, "held"))
 		return fl_err_set(
 			err, -EPERM, FL_E_USER,

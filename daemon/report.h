@@ -43,7 +43,11 @@ int fl_outbox_write(const struct fl_conf *c, const struct fl_report *r,
 		    bool replace, struct fl_err *err);
 /* held -> approved. USER error when it is in another state. */
 int fl_outbox_approve(struct fl_store *s, int64_t id, struct fl_err *err);
+/* held or approved -> rejected. */
 int fl_outbox_reject(struct fl_store *s, int64_t id, const char *why,
+		     struct fl_err *err);
+/* unknown -> sent (it arrived) or approved (send it once more). */
+int fl_outbox_settle(struct fl_store *s, int64_t id, bool arrived,
 		     struct fl_err *err);
 /*
  * Sends an approved report: over SMTP when a server is configured, else the

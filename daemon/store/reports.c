@@ -8,7 +8,7 @@
 
 #define REPORT_COLUMNS                                                      \
 	"id, bisection_id, created, message_id, subject, mail_from, body, " \
-	"message, state, file"
+	"message, state, file, reason"
 
 static const char SQL_REPORT_OF[] = "SELECT " REPORT_COLUMNS
 				    " FROM report WHERE bisection_id = ?";
@@ -37,6 +37,7 @@ void fl_report_clear(struct fl_report *r)
 	free(r->message);
 	free(r->state);
 	free(r->file);
+	free(r->reason);
 	*r = (struct fl_report){ 0 };
 }
 
@@ -60,6 +61,7 @@ static int take(struct fl_store *s, sqlite3_stmt *st, struct fl_report *r,
 				      (size_t)sqlite3_column_bytes(st, 7)),
 		.state = fl_db_text(st, 8),
 		.file = fl_db_text(st, 9),
+		.reason = fl_db_text(st, 10),
 	};
 	fl_db_done(st);
 	return 1;
@@ -88,6 +90,15 @@ int fl_store_report_by_id(struct fl_store *s, int64_t id, struct fl_report *ret,
 			"there is no report %lld; 'faultline report list' shows them",
 			(long long)id);
 	return r < 0 ? r : 0;
+}
+
+int fl_store_report_reload(struct fl_store *s, struct fl_report *r,
+			   struct fl_err *err)
+{
+	int64_t id = r->id;
+
+	fl_report_clear(r);
+	return fl_store_report_by_id(s, id, r, err);
 }
 
 int fl_store_report_new(struct fl_store *s, struct fl_report *r,

@@ -54,7 +54,7 @@ char *fl_store_described(struct fl_store *s, const char *sha);
 struct fl_kernel {
 	int64_t id, tree_id, config_id;
 	char *sha, *builder, *compiler;
-	char *status, *reason; /* queued | built | failed | timeout | infra */
+	char *status, *reason; /* queued | built | failed | timeout */
 	char *release, *image_hash, *final_config_hash, *dir;
 	double make_s;
 };
@@ -296,6 +296,7 @@ int fl_store_attribution(struct fl_store *s, int64_t bisection_id,
 struct fl_report {
 	int64_t id, bisection_id, created;
 	char *message_id, *subject, *mail_from, *body, *message, *state, *file;
+	char *reason;
 };
 void fl_report_clear(struct fl_report *r);
 
@@ -304,6 +305,9 @@ int fl_store_report_of(struct fl_store *s, int64_t bisection_id,
 		       struct fl_report *ret, struct fl_err *err);
 int fl_store_report_by_id(struct fl_store *s, int64_t id, struct fl_report *ret,
 			  struct fl_err *err);
+/* Reads r->id again. */
+int fl_store_report_reload(struct fl_store *s, struct fl_report *r,
+			   struct fl_err *err);
 /* state of r is ignored: new reports are held. Sets r->id. */
 int fl_store_report_new(struct fl_store *s, struct fl_report *r,
 			struct fl_err *err);
