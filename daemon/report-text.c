@@ -186,7 +186,7 @@ static void write_evidence(struct fl_buf *out, const struct fl_report_data *d)
 
 	fl_word_para(
 		out,
-		"%s. Measured anew, %lld boots a side: %s of %s is %s on the commit's parent and %s on the commit (%s): %.0f %% of the change between the two end points. The bisection held this commit to be the cause with a probability of %.3f.",
+		"%s. Compared directly, %lld boots a side: %s of %s is %s on the commit's parent and %s on the commit (%s): %.0f %% of the change between the two end points. The bisection held this commit to be the cause with a probability of %.3f.",
 		share >= 0.8 ? "The commit explains the change" :
 			       "The commit explains part of the change",
 		(long long)fl_json_int_or(m, "boots", 0), fl_word_str(m, "kpi"),
@@ -210,11 +210,28 @@ static void env_line(struct fl_buf *out, const struct fl_report_data *d,
 	const json_t *v = json_object_get(d->env, key);
 	char n[32];
 
-	if (json_is_integer(v)) {
-		snprintf(n, sizeof(n), "%lld",
-			 (long long)json_integer_value(v));
+	if (json_is_number(v)) {
+		snprintf(n, sizeof(n), "%.0f", json_number_value(v));
 		line(out, label, n);
 	} else if (json_is_string(v)) {
+		line(out, label, json_string_value(v));
+	}
+}
+
+/* Every member that starts with prefix: "on ext4: …", "spectre_v1: …". */
+static void env_prefix(struct fl_buf *out, const struct fl_report_data *d,
+		       const char *prefix, const char *word)
+{
+	size_t n = strlen(prefix);
+	const char *key;
+	json_t *v;
+
+	json_object_foreach(d->env, key, v) {
+		_cleanup_free_ char *label = NULL;
+
+		if (strncmp(key, prefix, n) || !json_is_string(v))
+			continue;
+		label = fl_asprintf("%s%s:", word, key + n);
 		line(out, label, json_string_value(v));
 	}
 }
@@ -243,8 +260,8 @@ static void write_machine(struct fl_buf *out, const struct fl_report_data *d)
 	env_line(out, d, "Release:", "release");
 	env_line(out, d, "Command line:", "cmdline");
 	env_line(out, d, "Transparent huge pages:", "thp");
-	env_line(out, d, "File systems:", "file_systems");
-	env_line(out, d, "Mitigations:", "mitigations");
+	env_prefix(out, d, "fs_", "on ");
+	env_prefix(out, d, "vuln_", "");
 	line(out, "Config hash:", fl_word_str(d->config, "final_config_hash"));
 	fl_buf_putc(out, '\n');
 }
