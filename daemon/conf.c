@@ -108,6 +108,24 @@ static int set_number(struct loading *l, const struct key *k, void *field,
 	return 0;
 }
 
+/* Comma-separated; blanks around an element do not count. */
+static int add_list(struct fl_strv *list, const char *value)
+{
+	_cleanup_strv_ struct fl_strv parts = { 0 };
+
+	fl_strv_split(&parts, value, ",");
+	for (size_t i = 0; i < parts.n; i++) {
+		const char *s = parts.s[i] + strspn(parts.s[i], " \t");
+		size_t n = strlen(s);
+
+		while (n && (s[n - 1] == ' ' || s[n - 1] == '\t'))
+			n--;
+		if (n)
+			fl_strv_addf(list, "%.*s", (int)n, s);
+	}
+	return 0;
+}
+
 static int set_field(struct loading *l, const struct key *k, void *object,
 		     const char *where, const char *value)
 {
@@ -124,8 +142,7 @@ static int set_field(struct loading *l, const struct key *k, void *object,
 					  fl_path_join(l->c->dir, value);
 		return 0;
 	case T_LIST:
-		fl_strv_split(field, value, ",");
-		return 0;
+		return add_list(field, value);
 	case T_BOOL:
 		if (!strcmp(value, "true") || !strcmp(value, "yes") ||
 		    !strcmp(value, ""))
