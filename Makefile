@@ -33,7 +33,7 @@ Q :=
 say = @:
 else
 Q := @
-say = @printf '  %-7s %s\n'
+say = @printf '  %-7s %s\n' $(1)
 endif
 
 ALL_CPPFLAGS := -D_GNU_SOURCE -I$(B)/gen $(CPPFLAGS)

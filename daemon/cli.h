@@ -36,7 +36,7 @@ struct fl_verb {
 struct fl_cli {
 	const struct fl_verb *verb;
 	const char *dir; /* -C */
-	bool json, quiet;
+	bool json;
 	int nargs;
 	const char *args[FL_CLI_ARGS];
 	const char *values[FL_CLI_OPTS]; /* parallel to verb->opts */

@@ -68,7 +68,7 @@ static void print_graph(const json_t *b, const json_t *commits,
 			snprintf(value, sizeof(value), "%s",
 				 fl_json_str_or(s, "outcome", ""));
 		else if (i && fl_json_num_or(v, "prior", 1) == 0)
-			snprintf(value, sizeof(value), "(same image)");
+			snprintf(value, sizeof(value), "(not compiled)");
 		if (p >= 0.0005)
 			snprintf(share, sizeof(share), "%.3f", p);
 		printf("%s %.12s  %-14s  %-6s  ",

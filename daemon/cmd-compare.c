@@ -262,6 +262,6 @@ int fl_cmd_nightly(struct fl_cli *cli, struct fl_err *err)
 	}
 	if (mails)
 		puts("\nNext: 'faultline report list', 'faultline report show 1',\n"
-		     "      'faultline bisect show 1', 'faultline trend --kpi instructions_per_op'");
+		     "      'faultline bisect show 1', 'faultline trend --help'");
 	return 0;
 }

@@ -24,6 +24,7 @@ static int run_fetch(struct fl_cli *cli, struct fl_err *err)
 
 		if (cli->nargs && strcmp(cli->args[0], name))
 			continue;
+		r = 0;
 		if (cli->conf->trees[i].url)
 			r = fl_cli_request(cli, "fetch", name, doc, &q, err);
 		if (r < 0 && !worst)

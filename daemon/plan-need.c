@@ -9,7 +9,8 @@
 #include "util/fs.h"
 #include "util/log.h"
 
-/* A kernel that panicked is not tried again; a hang gets a second chance. */
+/* On the wall clock a kernel that did not come through gets a second chance;
+ * under the exact clock it would do the same again. */
 #define MAX_BROKEN 2
 
 char *fl_plan_path(const struct fl_plan *p, const char *relative)
@@ -126,16 +127,19 @@ static int make_target(struct fl_plan *p, const char *tree, const char *host,
 			t->tree->name, t->tree->path);
 	if (!r)
 		r = fl_git_open(t->tree->path, &t->git, err);
+	/* The host decides which builder makes its images. */
+	if (!r && (job || host || p->conf->nhosts)) {
+		r = fl_conf_host(p->conf, host, &t->host, err);
+		if (!r) {
+			t->ops = fl_host_driver(t->host->driver);
+			t->exact = t->host->clock == FL_CLOCK_EXACT;
+		}
+	}
 	if (!r && job) {
 		fl_conf_job_dirs(p->conf, &dirs);
 		r = fl_job_load(job, &dirs, &t->job, err);
 		if (!r)
-			r = fl_conf_host(p->conf, host, &t->host, err);
-		if (!r) {
-			t->ops = fl_host_driver(t->host->driver);
-			t->exact = t->host->clock == FL_CLOCK_EXACT;
 			r = t->ops->check(t->host, err);
-		}
 	}
 	if (!r)
 		r = open_config(t, hash, err);
@@ -151,9 +155,8 @@ static int make_target(struct fl_plan *p, const char *tree, const char *host,
 int fl_target_open(struct fl_plan *p, const char *tree, const char *host,
 		   const char *job, struct fl_target **ret, struct fl_err *err)
 {
-	_cleanup_free_ char *key = fl_asprintf("%s/%s/%s", tree ? tree : "",
-					       host && job ? host : "",
-					       job ? job : "");
+	_cleanup_free_ char *key = fl_asprintf(
+		"%s/%s/%s", tree ? tree : "", host ? host : "", job ? job : "");
 	struct fl_target *t;
 	int r;
 

@@ -37,7 +37,7 @@ CREATE TABLE kernel (
 	config_id INTEGER NOT NULL REFERENCES config (id),
 	compiler TEXT NOT NULL,
 	status TEXT NOT NULL DEFAULT 'queued'
-		CHECK (status IN ('queued', 'built', 'failed', 'timeout', 'infra')),
+		CHECK (status IN ('queued', 'built', 'failed', 'timeout')),
 	reason TEXT NOT NULL DEFAULT '',
 	release TEXT,
 	image_hash TEXT,
