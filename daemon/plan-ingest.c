@@ -74,7 +74,6 @@ static int ingest_build(struct fl_plan *p, const struct fl_work *w,
 	int outcome = fl_build_outcome_parse(fl_json_str_or(res, "build", ""));
 	bool built = outcome == FL_BUILD_BUILT;
 	struct fl_kernel_end end = {
-		.status = fl_build_outcome_str((enum fl_build_outcome)outcome),
 		.reason = fl_json_str_or(res, "reason", ""),
 		.release = fl_json_str_or(res, "release", NULL),
 		.image_hash = built ? fl_json_str_or(res, "image_hash", NULL) :
@@ -89,6 +88,7 @@ static int ingest_build(struct fl_plan *p, const struct fl_work *w,
 	if (outcome < 0)
 		return fl_err_set(err, -EINVAL, FL_E_BUG,
 				  "a build bundle without an outcome");
+	end.status = fl_build_outcome_str((enum fl_build_outcome)outcome);
 	if (built && (!end.image_hash || strlen(end.image_hash) != 64))
 		return fl_err_set(err, -EINVAL, FL_E_BUG,
 				  "a built kernel without an image hash");
@@ -188,9 +188,12 @@ static int ingest_in_transaction(struct fl_plan *p, const struct fl_work *w,
 				 struct fl_err *err)
 {
 	_cleanup_free_ char *path = fl_path_join(dir, FL_WORKER_RESULT);
+	const char *status,
+		*silent = *exit_text ?
+				  exit_text :
+				  "a bundle that does not say how it ended";
 	struct fl_err trouble = { 0 };
 	json_auto_t *res = NULL;
-	const char *status;
 	int r = fl_json_load(path, MAX_RESULT, &res, &trouble);
 
 	if (r < 0)
@@ -199,7 +202,7 @@ static int ingest_in_transaction(struct fl_plan *p, const struct fl_work *w,
 				 true, err);
 	status = fl_json_str_or(res, "status", "");
 	if (strcmp(status, "done"))
-		return end_badly(p, w, fl_json_str_or(res, "error", exit_text),
+		return end_badly(p, w, fl_json_str_or(res, "error", silent),
 				 !strcmp(status, "retry"), err);
 	r = fl_store_work_end(p->store, w->id, w->attempt, "done", "",
 			      fl_json_num_or(res, "total_s",
@@ -208,8 +211,9 @@ static int ingest_in_transaction(struct fl_plan *p, const struct fl_work *w,
 	if (r <= 0)
 		return r;
 	r = ingest_done(p, w, res, dir, &trouble);
-	if (r < 0 && trouble.class == FL_E_USER) {
-		/* The bundle lies: the work is void, the database is not. */
+	if (r < 0 && trouble.class != FL_E_INFRA) {
+		/* The bundle lies, perhaps against a constraint of the
+		 * database: the work is void, the database is not. */
 		fl_store_rollback(p->store);
 		r = fl_store_begin(p->store, err);
 		return r < 0 ? r : end_badly(p, w, trouble.text, false, err);
