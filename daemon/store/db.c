@@ -338,6 +338,14 @@ int fl_db_int(struct fl_store *s, int64_t *ret, struct fl_err *err,
 	return 0;
 }
 
+void fl_db_durable(struct fl_store *s, bool on)
+{
+	sqlite3_exec(s->db,
+		     on ? "PRAGMA synchronous = FULL" :
+			  "PRAGMA synchronous = NORMAL",
+		     NULL, NULL, NULL);
+}
+
 static bool is_document(const char *column)
 {
 	static const char *const names[] = { "doc", "env", "params", "parents",

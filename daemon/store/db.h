@@ -35,6 +35,10 @@ int fl_db_open(struct fl_store *s, sqlite3_stmt **ret, struct fl_err *err,
 int fl_db_step(struct fl_store *s, sqlite3_stmt *st, struct fl_err *err);
 void fl_db_done(sqlite3_stmt *st);
 
+/* Commits from here on survive a loss of power, at the price of a sync each;
+ * otherwise the last ones may be undone by it. Not inside a transaction. */
+void fl_db_durable(struct fl_store *s, bool on);
+
 int fl_db_exec(struct fl_store *s, struct fl_err *err, const char *sql,
 	       const char *types, ...);
 /* First column of the first row; -ENOENT (err untouched) without one. */

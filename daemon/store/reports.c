@@ -121,9 +121,13 @@ int fl_store_report_move(struct fl_store *s, int64_t id, const char *from,
 			 const char *to, const char *reason, struct fl_err *err)
 {
 	int64_t dummy;
-	int r = fl_db_int(s, &dummy, err, SQL_REPORT_MOVE, "isssi", id, from,
-			  to, reason, fl_clock_now());
+	int r;
 
+	/* What work did can be done again; what was mailed cannot. */
+	fl_db_durable(s, true);
+	r = fl_db_int(s, &dummy, err, SQL_REPORT_MOVE, "isssi", id, from, to,
+		      reason, fl_clock_now());
+	fl_db_durable(s, false);
 	if (r == -ENOENT)
 		return 0;
 	return r < 0 ? r : 1;
