@@ -4,7 +4,7 @@
  * exact clock makes guest time a count of executed instructions; the wall
  * clock uses KVM where it works. Called from worker children; boot() blocks.
  */
-#include "guest.h"
+#include "qemu.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,107 +21,19 @@
 #include "../util/fs.h"
 #include "../util/json.h"
 #include "fsimage.h"
+#include "guest.h"
 
-#define QEMU "qemu-system-x86_64"
-#define MACHINE "microvm,acpi=off,rtc=on"
-#define ICOUNT "shift=0,sleep=off"
 /* A guest may write for ever; past this the machine is stopped. */
 #define OUTPUT_MAX (16 << 20)
 #define POLL_MS 100
 
-/* Lives as long as one boot; all paths are absolute. */
-struct machine {
-	const struct fl_boot *boot;
-	char *dir, *image, *initramfs, *console, *events, *log;
-	pid_t pid;
-	int64_t start_ms;
-};
-
-static bool exact(const struct fl_host *host)
-{
-	return host->clock == FL_CLOCK_EXACT;
-}
-
-static bool kvm_works(void)
-{
-	_cleanup_close_ int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
-
-	return fd >= 0;
-}
-
-static const char *accel(const struct fl_host *host)
-{
-	return !exact(host) && kvm_works() ? "kvm" : "tcg";
-}
-
-/* Hiding erms and fsrm makes sense only where instructions are counted. */
-static char *cpu_model(const struct fl_host *host, enum fl_isa isa)
-{
-	return fl_asprintf("%s%s", host->cpu,
-			   exact(host) && isa == FL_ISA_PLAIN ? ",-erms,-fsrm" :
-								"");
-}
-
-/*
- * loglevel=5 shows warnings, which classification reads; oops=panic ends the
- * guest at the first fault of the kernel; panic=-1 and reboot=t make QEMU
- * exit then. Instruction counts need a TSC of known rate and no randomness.
- * Without nolapic_timer the kernel calibrates that timer by reading the TSC
- * for 0.2 guest seconds, which takes QEMU longer than all the rest of a boot.
- */
-static char *kernel_args(const struct fl_host *host)
-{
-	return fl_asprintf(
-		"console=ttyS0 loglevel=5 panic=-1 oops=panic reboot=t nokaslr "
-		"norandmaps 8250.nr_uarts=2 brd.rd_nr=2 brd.rd_size=%lld%s%s%s",
-		(long long)fl_guest_disk_mb(host) * 1024,
-		exact(host) ? " tsc_early_khz=1000000 tsc=reliable "
-			      "nolapic_timer" :
-			      "",
-		host->append && *host->append ? " " : "",
-		host->append ? host->append : "");
-}
-
-static int64_t cpus(const struct fl_host *host)
-{
-	return exact(host) || host->cpus < 1 ? 1 : host->cpus;
-}
-
-static void add_qemu(const struct machine *m, struct fl_strv *argv)
-{
-	const struct fl_host *host = m->boot->host;
-	_cleanup_free_ char *cpu = cpu_model(host, m->boot->isa);
-	_cleanup_free_ char *args = kernel_args(host);
-
-	fl_strv_addl(argv, QEMU, "-M", MACHINE, "-accel", accel(host), "-cpu",
-		     cpu, "-nodefaults", "-no-user-config", "-no-reboot",
-		     "-display", "none", "-nic", "none", "-sandbox",
-		     "on,obsolete=deny,elevateprivileges=deny,spawn=deny,"
-		     "resourcecontrol=deny",
-		     NULL);
-	fl_strv_add(argv, "-m");
-	fl_strv_addf(argv, "%lld", (long long)host->memory_mb);
-	fl_strv_add(argv, "-smp");
-	fl_strv_addf(argv, "%lld", (long long)cpus(host));
-	if (exact(host))
-		fl_strv_addl(argv, "-icount", ICOUNT, "-rtc",
-			     "clock=vm,base=2026-01-01", "-seed", "1", NULL);
-	fl_strv_add(argv, "-chardev");
-	fl_strv_addf(argv, "file,id=console,path=%s", m->console);
-	fl_strv_add(argv, "-chardev");
-	fl_strv_addf(argv, "file,id=events,path=%s", m->events);
-	fl_strv_addl(argv, "-serial", "chardev:console", "-device",
-		     "isa-serial,chardev=events,index=1", "-kernel", m->image,
-		     "-initrd", m->initramfs, "-append", args, NULL);
-}
-
-static void add_sandbox(const struct machine *m, struct fl_strv *argv)
+static void add_sandbox(const struct fl_qemu *m, struct fl_strv *argv)
 {
 	_cleanup_(fl_sandbox_clear) struct fl_sandbox box = { .dir = m->dir };
 
 	fl_strv_add(&box.ro, m->image);
 	fl_strv_add(&box.rw, m->dir);
-	if (!strcmp(accel(m->boot->host), "kvm"))
+	if (!strcmp(fl_qemu_accel(m->boot->host), "kvm"))
 		fl_strv_add(&box.dev, "/dev/kvm");
 	fl_sandbox_argv(&box, argv);
 }
@@ -145,7 +57,7 @@ static int absolute(const char *path, char **ret, struct fl_err *err)
 	return 0;
 }
 
-static int prepare(struct machine *m, struct fl_err *err)
+static int prepare(struct fl_qemu *m, struct fl_err *err)
 {
 	const char *const stale[] = { "console.log", "events.jsonl",
 				      "qemu.log" };
@@ -167,7 +79,7 @@ static int prepare(struct machine *m, struct fl_err *err)
 	return fl_guest_initramfs(m->boot, m->initramfs, err);
 }
 
-static void machine_clear(struct machine *m)
+static void machine_clear(struct fl_qemu *m)
 {
 	if (m->initramfs)
 		unlink(m->initramfs);
@@ -193,7 +105,7 @@ static int exit_code(int status)
 }
 
 /* Watches the machine until it ends or has to be stopped. */
-static int watch(struct machine *m, struct fl_guest_facts *f,
+static int watch(struct fl_qemu *m, struct fl_guest_facts *f,
 		 struct fl_boot_result *ret, struct fl_err *err)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, m->pid, 0);
@@ -204,7 +116,7 @@ static int watch(struct machine *m, struct fl_guest_facts *f,
 	if (pidfd < 0) {
 		fl_proc_kill(m->pid, 0);
 		return fl_err_set(err, -errno, FL_E_INFRA,
-				  "cannot watch '%s': %s", QEMU,
+				  "cannot watch '%s': %s", FL_QEMU_PROGRAM,
 				  strerror(errno));
 	}
 	while (poll(&p, 1, POLL_MS) <= 0) {
@@ -235,7 +147,7 @@ static int watch(struct machine *m, struct fl_guest_facts *f,
 }
 
 /* What the guest left, bounded, and its meaning. */
-static int conclude(struct machine *m, struct fl_guest_facts *f,
+static int conclude(struct fl_qemu *m, struct fl_guest_facts *f,
 		    struct fl_boot_result *ret, struct fl_err *err)
 {
 	_cleanup_buf_ struct fl_buf console = { 0 }, events = { 0 };
@@ -244,10 +156,14 @@ static int conclude(struct machine *m, struct fl_guest_facts *f,
 
 	/*
 	 * Files that were never made are empty ones. Of too much console the
-	 * end tells more, of too many events the beginning, which stays in
-	 * the buffer when the rest does not fit.
+	 * end tells more, of too many events the beginning.
 	 */
 	fl_fs_read_tail(m->console, OUTPUT_MAX, &console, NULL);
+	if (size_of(m->events) > OUTPUT_MAX &&
+	    truncate(m->events, OUTPUT_MAX) < 0)
+		return fl_err_set(err, -errno, FL_E_INFRA,
+				  "cannot cut '%s': %s", m->events,
+				  strerror(errno));
 	fl_fs_read(m->events, OUTPUT_MAX, &events, NULL);
 	fl_fs_read_tail(m->log, 4096, &log, NULL);
 	f->console = fl_buf_str(&console);
@@ -261,7 +177,7 @@ static int conclude(struct machine *m, struct fl_guest_facts *f,
 static int boot_qemu(const struct fl_boot *boot, struct fl_boot_result *ret,
 		     struct fl_err *err)
 {
-	_cleanup_(machine_clear) struct machine m = { .boot = boot };
+	_cleanup_(machine_clear) struct fl_qemu m = { .boot = boot };
 	_cleanup_strv_ struct fl_strv argv = { 0 };
 	struct fl_guest_facts facts = {
 		.timeout_s = boot->timeout_s > 0 ? boot->timeout_s : 60,
@@ -275,7 +191,7 @@ static int boot_qemu(const struct fl_boot *boot, struct fl_boot_result *ret,
 	if (r < 0)
 		return r;
 	add_sandbox(&m, &argv);
-	add_qemu(&m, &argv);
+	fl_qemu_argv(&m, &argv);
 	spec.argv = argv.s;
 	spec.log = m.log;
 	m.start_ms = fl_clock_mono_ms();
@@ -286,70 +202,6 @@ static int boot_qemu(const struct fl_boot *boot, struct fl_boot_result *ret,
 	if (!r)
 		r = conclude(&m, &facts, ret, err);
 	return r;
-}
-
-static int qemu_version(char **ret, struct fl_err *err)
-{
-	static const char word[] = "version ";
-	char *argv[] = { (char *)QEMU, (char *)"--version", NULL };
-	_cleanup_buf_ struct fl_buf out = { 0 };
-	const char *s;
-	int r = fl_proc_capture(argv, 65536, &out, err);
-
-	if (r < 0)
-		return r;
-	s = strstr(fl_buf_str(&out), word);
-	if (!s)
-		return fl_err_set(err, -EINVAL, FL_E_INFRA,
-				  "'%s --version' says nothing of a version",
-				  QEMU);
-	s += strlen(word);
-	*ret = fl_strndup(s, strcspn(s, " \n"));
-	return 0;
-}
-
-/* The processor below decides wall-clock numbers, and no others. */
-static char *host_cpu(void)
-{
-	_cleanup_buf_ struct fl_buf b = { 0 };
-	static const char key[] = "model name";
-	const char *s;
-
-	fl_fs_read_tail("/proc/cpuinfo", 1 << 20, &b, NULL);
-	s = strstr(fl_buf_str(&b), key);
-	s = s ? strchr(s, ':') : NULL;
-	return s ? fl_strndup(s + 2, strcspn(s + 2, "\n")) :
-		   fl_strdup("unknown");
-}
-
-static int recipe_qemu(const struct fl_host *host, enum fl_isa isa,
-		       json_t **ret, struct fl_err *err)
-{
-	_cleanup_free_ char *version = NULL, *tools = fl_fsimage_tools();
-	_cleanup_free_ char *cpu = cpu_model(host, isa);
-	_cleanup_free_ char *args = kernel_args(host);
-	json_t *j;
-	int r = qemu_version(&version, err);
-
-	if (r < 0)
-		return r;
-	j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:i}",
-		      "driver", "qemu", "qemu", version, "machine", MACHINE,
-		      "accel", accel(host), "cpu", cpu, "clock",
-		      fl_clock_kind_str(host->clock), "append", args, "mkfs",
-		      tools, "memory_mb", (json_int_t)host->memory_mb, "cpus",
-		      (json_int_t)cpus(host), "workload_version",
-		      FL_WORKLOAD_VERSION);
-	if (exact(host)) {
-		json_object_set_new(j, "icount", json_string(ICOUNT));
-	} else {
-		_cleanup_free_ char *model = host_cpu();
-
-		json_object_set_new(j, "host_cpu",
-				    fl_json_text_value(model, strlen(model)));
-	}
-	*ret = j;
-	return 0;
 }
 
 static int need_program(const char *name, const char *package,
@@ -368,7 +220,7 @@ static int check_qemu(const struct fl_host *host, struct fl_err *err)
 	_cleanup_(fl_sandbox_clear) struct fl_sandbox box = { 0 };
 	_cleanup_strv_ struct fl_strv argv = { 0 };
 	_cleanup_buf_ struct fl_buf out = { 0 };
-	int r = need_program(QEMU, "qemu-system-x86", err);
+	int r = need_program(FL_QEMU_PROGRAM, "qemu-system-x86", err);
 
 	if (!r)
 		r = need_program("bwrap", "bubblewrap", err);
@@ -391,7 +243,7 @@ static int check_qemu(const struct fl_host *host, struct fl_err *err)
 const struct fl_host_ops fl_host_qemu = {
 	.name = "qemu",
 	.builder = "kbuild",
-	.recipe = recipe_qemu,
+	.recipe = fl_qemu_recipe,
 	.check = check_qemu,
 	.boot = boot_qemu,
 };

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The qemu driver's parts: the command line and the boot. Internal to it. */
+#ifndef FL_HOST_QEMU_H
+#define FL_HOST_QEMU_H
+
+#include <sys/types.h>
+#include "host.h"
+
+#define FL_QEMU_PROGRAM "qemu-system-x86_64"
+
+/* Lives as long as one boot; all paths are absolute. */
+struct fl_qemu {
+	const struct fl_boot *boot;
+	char *dir, *image, *initramfs, *console, *events, *log;
+	pid_t pid;
+	int64_t start_ms;
+};
+
+/* "kvm" where it works and the clock is the wall's, else "tcg". */
+const char *fl_qemu_accel(const struct fl_host *host);
+/* Appends QEMU's command line. */
+void fl_qemu_argv(const struct fl_qemu *m, struct fl_strv *argv);
+/* See struct fl_host_ops. */
+int fl_qemu_recipe(const struct fl_host *host, enum fl_isa isa, json_t **ret,
+		   struct fl_err *err);
+
+#endif
