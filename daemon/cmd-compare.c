@@ -160,12 +160,30 @@ int fl_cmd_compare(struct fl_cli *cli, struct fl_err *err)
 
 /* ---- nightly ------------------------------------------------------------------ */
 
+/* Its own, or else the one that told of the same commit before. */
+static const json_t *mail_of(const json_t *b, const json_t *reports)
+{
+	const char *sha = fl_json_str_or(b, "culprit_sha", "");
+	const json_t *other = NULL;
+	json_t *v;
+	size_t i;
+
+	json_array_foreach((json_t *)reports, i, v) {
+		if (fl_json_int_or(v, "bisection_id", 0) ==
+		    fl_json_int_or(b, "id", -1))
+			return v;
+		if (!other &&
+		    !strcmp(fl_json_str_or(v, "culprit_sha", ""), sha))
+			other = v;
+	}
+	return other;
+}
+
 static void print_bisection(const json_t *b, const json_t *reports)
 {
 	const char *status = fl_json_str_or(b, "status", "");
 	const char *sha = fl_json_str_or(b, "culprit_sha", NULL);
-	json_t *v;
-	size_t i;
+	const json_t *mail;
 
 	if (strcmp(status, "found")) {
 		if (strcmp(status, "explained"))
@@ -182,13 +200,12 @@ static void print_bisection(const json_t *b, const json_t *reports)
 	       fl_json_str_or(b, "case", ""), fl_json_str_or(b, "kpi", ""),
 	       (long long)fl_json_int_or(b, "commits", 0),
 	       (long long)fl_json_int_or(b, "steps", 0));
-	json_array_foreach((json_t *)reports, i, v)
-		if (fl_json_int_or(v, "bisection_id", 0) ==
-		    fl_json_int_or(b, "id", -1))
-			printf("    mail %lld (%s): %s\n",
-			       (long long)fl_json_int_or(v, "id", 0),
-			       fl_json_str_or(v, "state", ""),
-			       fl_json_str_or(v, "file", ""));
+	mail = mail_of(b, reports);
+	if (mail)
+		printf("    mail %lld (%s): %s\n",
+		       (long long)fl_json_int_or(mail, "id", 0),
+		       fl_json_str_or(mail, "state", ""),
+		       fl_json_str_or(mail, "file", ""));
 }
 
 static int print_night(struct fl_cli *cli, int64_t id, int *mails,

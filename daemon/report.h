@@ -9,8 +9,9 @@
 #include "plan.h"
 
 /*
- * Makes the report of a found bisection unless its culprit has one in the
- * same comparison; other bisections have none. The row first, then the copy
+ * Makes the report of a found bisection unless its culprit has one: in
+ * the same comparison, or of the same KPI and host, from an earlier night.
+ * Other bisections have none. The row first, then the copy
  * under var/outbox (made again when it is missing). Returns FL_READY.
  */
 int fl_report_make(struct fl_plan *p, int64_t bisection_id, struct fl_err *err);

@@ -154,10 +154,14 @@ static const char *const queries[FL_ROWS_N] = {
 		"k.final_config_hash FROM kernel k "
 		"JOIN config c ON c.id = k.config_id WHERE k.id = ?",
 	[FL_ROWS_SAME_CULPRIT] =
-		"SELECT r.id FROM report r JOIN bisection b "
-		"ON b.id = r.bisection_id JOIN bisection me "
-		"ON me.comparison_id = b.comparison_id "
-		"AND me.culprit_sha = b.culprit_sha WHERE me.id = ?",
+		"SELECT r.id FROM bisection me JOIN comparison mc "
+		"ON mc.id = me.comparison_id JOIN bisection b "
+		"ON b.culprit_sha = me.culprit_sha JOIN comparison bc "
+		"ON bc.id = b.comparison_id "
+		"JOIN report r ON r.bisection_id = b.id WHERE me.id = ? "
+		"AND (bc.id = mc.id "
+		"OR (bc.host_id = mc.host_id AND b.kpi_id = me.kpi_id)) "
+		"ORDER BY r.id",
 };
 
 int fl_store_rows(struct fl_store *s, enum fl_rows what, json_t **ret,
