@@ -155,6 +155,22 @@ run faultline -C "$ws" nightly
 is "$(hex "$file")" "$(sql 'SELECT hex(message) FROM report WHERE id = 1')" \
 	"a lost copy is written again"
 
+# --- the next -rc has both commits too
+fixture=$T/git
+# shellcheck disable=SC2034 # for fake_kernel
+build=ok boot=ok pf4=1200 pf3=1000 note=
+change 'Linux 6.13-rc2' 10
+git -C "$T/git" tag v6.13-rc2
+run faultline -C "$ws" nightly
+is "$status" 0 "a night with a newer head" || diag "$err"
+like "$out" "v6.13-rc2 against v6.12.1" "compares it"
+like "$out" "${loss:0:12} .*mail $n_loss \(held\).*|mail $n_loss \(held\)" \
+	"names the commit and the mail that tells of it"
+is "$(sql "SELECT count(*) FROM bisection WHERE culprit_sha = '$loss'")" 2 \
+	"it was found again"
+is "$(sql 'SELECT message_id FROM report ORDER BY 1')" "$ids" \
+	"but no second mail is written"
+
 # --- approval, without a server
 run faultline -C "$ws" report send "$n_gain"
 is "$status" 1 "a held report is not sent"
