@@ -15,19 +15,12 @@ void fl_cli_print_json(const json_t *j)
 	putchar('\n');
 }
 
-static void add_safe(struct fl_buf *out, const char *text)
-{
-	for (const char *p = text; *p; p++)
-		fl_buf_putc(out,
-			    (unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p);
-}
-
 void fl_cli_safe(const char *text)
 {
-	_cleanup_buf_ struct fl_buf b = { 0 };
+	_cleanup_free_ char *plain = fl_strdup(text);
 
-	add_safe(&b, text);
-	fputs(fl_buf_str(&b), stdout);
+	fl_text_plain(plain, "");
+	fputs(plain, stdout);
 }
 
 static char *cell(const json_t *v, char form)
@@ -39,8 +32,9 @@ static char *cell(const json_t *v, char form)
 	if (json_is_null(v) || !v) {
 		fl_buf_puts(&b, "-");
 	} else if (json_is_string(v)) {
-		const char *s = json_string_value(v);
+		_cleanup_free_ char *s = fl_strdup(json_string_value(v));
 
+		fl_text_plain(s, "");
 		if (form == 'h' && strlen(s) > 12) {
 			fl_buf_add(&b, s, 12);
 		} else if (strlen(s) > MAX_CELL) {
@@ -51,7 +45,7 @@ static char *cell(const json_t *v, char form)
 			fl_buf_add(&b, s, n);
 			fl_buf_puts(&b, "...");
 		} else {
-			add_safe(&b, *s ? s : "-");
+			fl_buf_puts(&b, *s ? s : "-");
 		}
 	} else if (form == 't') {
 		fl_buf_puts(&b,

@@ -158,6 +158,9 @@ static int make(struct fl_plan *p, int64_t bisection_id, struct fl_err *err)
 	r.message_id = fl_mail_message_id(r.mail_from);
 	r.subject = fl_report_subject(&d);
 	r.body = fl_report_body(&d);
+	/* Guests and compilers have a say in it too. */
+	fl_text_plain(r.subject, "");
+	fl_text_plain(r.body, "\n");
 	r.file = fl_asprintf("var/outbox/%.12s-%lld.eml",
 			     fl_json_str_or(d.culprit, "sha", ""),
 			     (long long)bisection_id);

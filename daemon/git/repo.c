@@ -164,6 +164,10 @@ void fl_git_fill(const git_commit *c, struct fl_git_commit *ret)
 	ret->subject = fl_strndup(ret->message, strcspn(ret->message, "\r\n"));
 	ret->author_name = fl_git_utf8(a && a->name ? a->name : "", enc);
 	ret->author_email = fl_git_utf8(a && a->email ? a->email : "", enc);
+	fl_text_plain(ret->message, "\r\n\t");
+	fl_text_plain(ret->subject, "\t");
+	fl_text_plain(ret->author_name, "");
+	fl_text_plain(ret->author_email, "");
 }
 
 int fl_git_commit(struct fl_git *g, const char *sha, struct fl_git_commit *ret,

@@ -76,3 +76,13 @@ char *fl_buf_steal(struct fl_buf *b)
 	*b = (struct fl_buf){ 0 };
 	return s;
 }
+
+void fl_text_plain(char *s, const char *keep)
+{
+	for (unsigned char *p = (unsigned char *)s; *p; p++) {
+		if ((*p < 0x20 && !strchr(keep, *p)) || *p == 0x7f)
+			*p = '?';
+		else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+			p[0] = p[1] = '?';
+	}
+}

@@ -25,6 +25,10 @@ void fl_buf_printf(struct fl_buf *b, const char *fmt, ...) _printf_(2, 3);
 const char *fl_buf_str(const struct fl_buf *b);
 char *fl_buf_steal(struct fl_buf *b);
 
+/* In place: control characters (C0 but for those in keep, DEL, C1 in UTF-8)
+ * become '?', so that text of strangers does nothing to a terminal. */
+void fl_text_plain(char *s, const char *keep);
+
 #define _cleanup_buf_ _cleanup_(fl_buf_clear)
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include "buf.h"
 #include "clock.h"
 
 static enum fl_log_level max_level = FL_LOG_INFO;
@@ -25,16 +26,20 @@ static void clear_line(void)
 void fl_log_at(enum fl_log_level level, const char *fmt, ...)
 {
 	static const char *const word[] = { "error: ", "warning: ", "", "" };
+	char *text = NULL;
 	va_list ap;
 
 	if (level > max_level)
 		return;
-	clear_line();
-	fprintf(stderr, "faultline: %s", word[level]);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	if (vasprintf(&text, fmt, ap) < 0)
+		abort();
 	va_end(ap);
-	fputc('\n', stderr);
+	/* One line each, also when it quotes a compiler or a remote. */
+	fl_text_plain(text, "\t");
+	clear_line();
+	fprintf(stderr, "faultline: %s%s\n", word[level], text);
+	free(text);
 }
 
 void fl_progress(const char *fmt, ...)

@@ -82,6 +82,16 @@ static void buf_holds_much(void **state _unused_)
 	assert_memory_equal(b.s + (size_t)7 * 4321, "004321\n", 7);
 }
 
+static void text_becomes_plain(void **state _unused_)
+{
+	char s[] = "a\033[2J\tb\177\nc\302\233d \303\251 \302\240\r";
+
+	fl_text_plain(s, "\n\t");
+	assert_string_equal(s, "a?[2J\tb?\nc??d \303\251 \302\240?");
+	fl_text_plain(s, "");
+	assert_string_equal(s, "a?[2J?b??c??d \303\251 \302\240?");
+}
+
 static void strv_is_an_argv(void **state _unused_)
 {
 	_cleanup_strv_ struct fl_strv v = { 0 }, w = { 0 };
@@ -477,6 +487,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(buf_grows),
 		cmocka_unit_test(buf_holds_much),
+		cmocka_unit_test(text_becomes_plain),
 		cmocka_unit_test(strv_is_an_argv),
 		cmocka_unit_test(strv_splits),
 		cmocka_unit_test(err_carries_a_reason),
