@@ -164,4 +164,29 @@ is "$(find "$ws/var" -name '*.git')" "" "in place: no mirror is made"
 run faultline -C "$ws" fetch
 is "$status:$out" "0:linux: used in place" "in place: fetch says so"
 
+# --- what strangers write does nothing to a terminal or to a mail
+ws=$T/evil
+(
+	export GIT_AUTHOR_NAME=$'Evil \e[31m "Q" \xc2\x9b31m'
+	make_small "$T/evil.git" '' $'mm: \e]0;title\a \xc2\x9b %s%n \x7f \xff' \
+		2>/dev/null # git warns that this is not UTF-8
+)
+make_workspace "$ws" "$T/evil.git"
+git config -f "$ws/faultline.conf" pair.demo.job smoke
+faultline -C "$ws" nightly >"$T/said" 2>&1
+for verb in 'report list' 'report show 1' 'bisect list' 'bisect show 1' \
+	kernels runs pairs 'trend --kpi instructions_per_op'; do
+	# shellcheck disable=SC2086 # words
+	faultline -C "$ws" $verb >>"$T/said" 2>&1
+done
+is "$(grep -acP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$T/said")" 0 \
+	"evil: no control character is printed"
+is "$(grep -c 'mm: ?\]0;title? ?? %s%n ? ' "$T/said")" \
+	"$(grep -c 'mm: .*title' "$T/said")" "evil: they show as question marks"
+file=$ws/$(sql 'SELECT file FROM report')
+run "$TOP/tests/t/mail-parse.py" "$file" check
+is "$status:$err" 0: "evil: the mail parses strictly"
+is "$("$TOP/tests/t/mail-parse.py" "$file" to)" \
+	'Evil ?[31m "Q" ??31m|author@demo.example' "evil: and reaches its author"
+
 done_testing

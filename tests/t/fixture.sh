@@ -138,8 +138,9 @@ make_fixture() {
 	git -C "$fixture" tag v6.13-rc1
 }
 
-# make_small DIR [HEAD]: the same shape in six commits with the loss alone.
-# HEAD is what the newest commit does: `fail` to build, `panic` at boot.
+# make_small DIR [HEAD [SUBJECT]]: the same shape in six commits with the loss
+# alone. HEAD is what the newest commit does: `fail` to build, `panic` at boot;
+# SUBJECT that of the loss.
 make_small() {
 	fixture=$1
 	local build=ok boot=ok pf4=800 pf3=2000 note=root
@@ -156,7 +157,7 @@ make_small() {
 	document 'one'
 	change 'mm: tidy up' 1
 	pf4=1200
-	plant 'mm: map less around'
+	plant "${3:-mm: map less around}"
 	[ "${2:-}" != fail ] || build=fail
 	[ "${2:-}" != panic ] || boot=panic
 	change 'Linux 6.13-rc1' 2
