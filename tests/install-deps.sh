@@ -1,4 +1,5 @@
 #!/bin/bash
+# shellcheck disable=SC2034 # lists are chosen by name
 # SPDX-License-Identifier: GPL-2.0-or-later
 # install-deps.sh build|demo|check …: installs the Debian packages that are
 # missing for these purposes, through sudo when not root. Asks the network

@@ -90,8 +90,8 @@ struct fl_host_ops {
 	 * Everything besides the commit, the config and the case that decides
 	 * a number on this host with this isa: new flat JSON object.
 	 */
-	int (*recipe)(const struct fl_host *host, enum fl_isa isa,
-		      json_t **ret, struct fl_err *err);
+	int (*recipe)(const struct fl_host *host, enum fl_isa isa, json_t **ret,
+		      struct fl_err *err);
 	/* USER error with the remedy when something is missing. */
 	int (*check)(const struct fl_host *host, struct fl_err *err);
 	/* Negative only for our own trouble (class INFRA or BUG). */
