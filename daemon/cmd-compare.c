@@ -163,17 +163,20 @@ int fl_cmd_compare(struct fl_cli *cli, struct fl_err *err)
 /* Its own, or else the one that told of the same commit before. */
 static const json_t *mail_of(const json_t *b, const json_t *reports)
 {
-	const char *sha = fl_json_str_or(b, "culprit_sha", "");
+	static const char *const keys[] = { "culprit_sha", "host", "kpi" };
 	const json_t *other = NULL;
 	json_t *v;
-	size_t i;
+	size_t i, same;
 
 	json_array_foreach((json_t *)reports, i, v) {
 		if (fl_json_int_or(v, "bisection_id", 0) ==
 		    fl_json_int_or(b, "id", -1))
 			return v;
-		if (!other &&
-		    !strcmp(fl_json_str_or(v, "culprit_sha", ""), sha))
+		for (same = 0; same < FL_ARRAY_SIZE(keys); same++)
+			if (strcmp(fl_json_str_or(v, keys[same], ""),
+				   fl_json_str_or(b, keys[same], "")))
+				break;
+		if (!other && same == FL_ARRAY_SIZE(keys))
 			other = v;
 	}
 	return other;

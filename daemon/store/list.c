@@ -110,9 +110,9 @@ static const char *const queries[FL_ROWS_N] = {
 		"ORDER BY a.explained DESC, abs(x.effect) DESC, c.name, q.name",
 	[FL_ROWS_REPORTS] =
 		"SELECT r.id, r.state, r.subject, r.reason, b.culprit_sha, "
-		"r.message_id, r.file, r.bisection_id, r.created, r.approved, "
-		"r.sent FROM report r JOIN bisection b ON b.id = r.bisection_id "
-		"ORDER BY r.id",
+		"b.host, b.kpi, r.message_id, r.file, r.bisection_id, "
+		"r.created, r.approved, r.sent FROM report r "
+		"JOIN v_bisection b ON b.id = r.bisection_id ORDER BY r.id",
 	[FL_ROWS_RECIPIENTS] =
 		"SELECT field, mailbox, why FROM recipient "
 		"WHERE report_id = ? ORDER BY field DESC, mailbox",
