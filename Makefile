@@ -145,6 +145,7 @@ lint: check-layers
 	$(Q)mandoc -Tlint -Wwarning docs/*.[1-8]
 	$(Q)cppcheck --quiet --error-exitcode=1 --inline-suppr \
 		--enable=warning,portability --std=c11 -D_GNU_SOURCE \
+		--include=tests/cppcheck.h \
 		--suppress=missingIncludeSystem --suppress=varFuncNullUB \
 		--suppress=resourceLeak --suppress=memleak daemon bisect jobs/pagefault
 # clang-tidy knows the whole program path by path: a few minutes.
