@@ -54,14 +54,15 @@ void fl_initramfs_free(struct fl_initramfs *fs)
 static void add(struct fl_initramfs *fs, const char *name, unsigned mode,
 		char *data, size_t n)
 {
+	struct entry *e;
+
 	fs->entries =
 		fl_realloc(fs->entries, (fs->n + 1) * sizeof(*fs->entries));
-	fs->entries[fs->n++] = (struct entry){
-		.name = fl_strdup(name),
-		.mode = mode,
-		.data = data,
-		.size = n,
-	};
+	e = &fs->entries[fs->n++];
+	e->name = fl_strdup(name);
+	e->mode = mode;
+	e->data = data;
+	e->size = n;
 }
 
 void fl_initramfs_add_dir(struct fl_initramfs *fs, const char *name)

@@ -42,7 +42,7 @@ static bool valid_option(const char *s)
 {
 	size_t n;
 
-	if (!s || strncmp(s, "CONFIG_", 7))
+	if (!s || strncmp(s, "CONFIG_", 7) != 0)
 		return false;
 	n = strspn(s + 7, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			  "abcdefghijklmnopqrstuvwxyz0123456789_");

@@ -56,7 +56,7 @@ static const char *first_case_reason(const struct fl_events *ev,
 
 	json_array_foreach(ev->cases, i, c) {
 		*name = fl_json_str_or(c, "case", "?");
-		if (strcmp(fl_json_str_or(c, "status", ""), "done"))
+		if (strcmp(fl_json_str_or(c, "status", ""), "done") != 0)
 			return fl_json_str_or(c, "reason", "?");
 	}
 	return "?";

@@ -141,7 +141,7 @@ static int case_event(struct reader *rd, const char *what, const json_t *event,
 		const char *status =
 			fl_json_str_or(entry(rd, (size_t)i), "status", "");
 
-		if (ev->running >= 0 || strcmp(status, "lost"))
+		if (ev->running >= 0 || strcmp(status, "lost") != 0)
 			return fl_err_set(err, -EINVAL, FL_E_INFRA,
 					  "case '%s' begins out of turn",
 					  rd->cases[i]->name);
@@ -234,7 +234,8 @@ static void finish(struct reader *rd)
 	struct fl_events *ev = rd->ev;
 
 	for (size_t i = 0; i < rd->ncases; i++) {
-		if (strcmp(fl_json_str_or(entry(rd, i), "status", ""), "lost"))
+		if (strcmp(fl_json_str_or(entry(rd, i), "status", ""),
+			   "lost") != 0)
 			continue;
 		ev->lost++;
 		set_status(rd, i, "lost",

@@ -19,49 +19,32 @@
 #define CHUNK (1 << 20)
 
 /* Every feature is spelt out: defaults differ between distributions. */
-static const char *const ext4_args[] = {
-	"mke2fs",
-	"-q",
-	"-F",
-	"-t",
-	"ext4",
-	"-b",
-	"4096",
-	"-I",
-	"256",
-	"-N",
-	"4096",
-	"-m",
-	"0",
-	"-O",
+static const char ext4_features[] =
 	"none,ext_attr,dir_index,filetype,extent,64bit,flex_bg,sparse_super,"
-	"large_file,huge_file,dir_nlink,extra_isize,metadata_csum",
-	"-U",
-	"6661756c-746c-696e-6520-657874340000",
-	"-E",
+	"large_file,huge_file,dir_nlink,extra_isize,metadata_csum";
+static const char ext4_uuid[] = "6661756c-746c-696e-6520-657874340000";
+static const char ext4_extended[] =
 	"hash_seed=6661756c-746c-696e-6520-657874340000,"
-	"lazy_itable_init=0,nodiscard,root_owner=0:0",
-	NULL,
+	"lazy_itable_init=0,nodiscard,root_owner=0:0";
+static const char xfs_features[] =
+	"crc=1,finobt=1,rmapbt=0,reflink=1,bigtime=1,inobtcount=1,"
+	"uuid=6661756c-746c-696e-6520-786673000000";
+
+static const char *const ext4_args[] = {
+	"mke2fs",      "-q",  "-F",	 "-t",	 "ext4",	"-b", "4096",
+	"-I",	       "256", "-N",	 "4096", "-m",		"0",  "-O",
+	ext4_features, "-U",  ext4_uuid, "-E",	 ext4_extended, NULL,
 };
 
 static const char *const xfs_args[] = {
-	"mkfs.xfs",
-	"-q",
-	"-f",
-	"-K",
-	"-b",
-	"size=4096",
-	"-s",
-	"size=512",
-	"-d",
-	"agcount=4",
-	"-l",
-	"size=64m",
-	"-i",
-	"size=512,sparse=1",
-	"-m",
-	"crc=1,finobt=1,rmapbt=0,reflink=1,bigtime=1,inobtcount=1,"
-	"uuid=6661756c-746c-696e-6520-786673000000",
+	"mkfs.xfs", "-q",
+	"-f",	    "-K",
+	"-b",	    "size=4096",
+	"-s",	    "size=512",
+	"-d",	    "agcount=4",
+	"-l",	    "size=64m",
+	"-i",	    "size=512,sparse=1",
+	"-m",	    xfs_features,
 	NULL,
 };
 
@@ -143,7 +126,7 @@ void fl_fsimage_fix_xfs(unsigned char *block, size_t n)
 	for (size_t i = 0; i + INODE <= n; i += INODE) {
 		unsigned char *ino = block + i;
 
-		if (memcmp(ino, "IN", 2) || ino[VERSION] != 3)
+		if (memcmp(ino, "IN", 2) != 0 || ino[VERSION] != 3)
 			continue;
 		memset(ino + ATIME, 0, 24); /* access, modification, change */
 		memset(ino + CRTIME, 0, 8);

@@ -53,7 +53,7 @@ static int copy_records(struct fl_plan_disk *d, int in, int out)
 	uint64_t rec[2];
 	char magic[8];
 
-	if (!read_full(in, magic, 8) || memcmp(magic, FL_IMAGE_MAGIC, 8))
+	if (!read_full(in, magic, 8) || memcmp(magic, FL_IMAGE_MAGIC, 8) != 0)
 		return fail(d, "read", d->image);
 	for (;;) {
 		if (!read_full(in, rec, sizeof(rec)))

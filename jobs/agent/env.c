@@ -30,7 +30,7 @@ static void cpu_model(struct fl_line *l)
 	while (f && fgets(line, sizeof(line), f)) {
 		char *colon = strchr(line, ':');
 
-		if (strncmp(line, "model name", 10) || !colon)
+		if (strncmp(line, "model name", 10) != 0 || !colon)
 			continue;
 		line[strcspn(line, "\n")] = '\0';
 		fl_report_str(l, "cpu_model",
@@ -49,7 +49,7 @@ static void file_systems(struct fl_line *l)
 	while (f && (m = getmntent(f))) {
 		char key[32], text[512];
 
-		if (strncmp(m->mnt_dir, "/fs/", 4))
+		if (strncmp(m->mnt_dir, "/fs/", 4) != 0)
 			continue;
 		snprintf(key, sizeof(key), "fs_%.16s", m->mnt_dir + 4);
 		snprintf(text, sizeof(text), "%s on %s (%s)", m->mnt_fsname,

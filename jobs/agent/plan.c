@@ -28,9 +28,11 @@ static bool number(const char *s, uint64_t min, uint64_t max, uint64_t *ret)
 
 static bool copy(char *to, size_t n, const char *from)
 {
-	if (strlen(from) >= n)
+	size_t len = strlen(from);
+
+	if (len >= n)
 		return false;
-	strcpy(to, from);
+	memcpy(to, from, len + 1);
 	return true;
 }
 

@@ -57,7 +57,7 @@ void fl_report_str(struct fl_line *l, const char *key, const char *text)
 	char out[STR_MAX * 6 + 1];
 	size_t n = 0;
 
-	for (size_t i = 0; text[i] && i < STR_MAX; i++) {
+	for (size_t i = 0; i < STR_MAX && text[i]; i++) {
 		unsigned char c = (unsigned char)text[i];
 
 		/* Bytes past ASCII go out as Latin-1: valid in any case. */

@@ -11,15 +11,22 @@
 #include <sys/mman.h>
 
 static const struct fl_workload *const workloads[] = {
-	&fl_page_fault1,  &fl_page_fault2,    &fl_page_fault3,
-	&fl_page_fault4,  &fl_trouble_panic,  &fl_trouble_hang,
-	&fl_trouble_oom,  &fl_trouble_sigbus, &fl_trouble_flood,
+	&fl_page_fault1,
+	&fl_page_fault2,
+	&fl_page_fault3,
+	&fl_page_fault4,
+	&fl_trouble_panic,
+	&fl_trouble_hang,
+	&fl_trouble_oom,
+	&fl_trouble_sigbus,
+	&fl_trouble_flood,
 	&fl_trouble_idle,
+	NULL,
 };
 
 const struct fl_workload *fl_workload_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(workloads) / sizeof(*workloads); i++)
+	for (size_t i = 0; workloads[i]; i++)
 		if (!strcmp(workloads[i]->name, name))
 			return workloads[i];
 	return NULL;

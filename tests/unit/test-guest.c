@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../../daemon/host/guest.h"
+#include "../../daemon/host/qemu.h"
 #include "../../daemon/util/json.h"
 
 static struct fl_case one = { .name = (char *)"a" };
@@ -156,6 +157,53 @@ static void test_plan(void **state _unused_)
 	assert_null(strstr(moved, "phase_ns 0\n"));
 }
 
+static char *command_line(struct fl_host *host, enum fl_isa isa)
+{
+	struct fl_boot boot = { .host = host, .isa = isa };
+	struct fl_qemu m = {
+		.boot = &boot,
+		.image = (char *)"/i",
+		.initramfs = (char *)"/r",
+		.console = (char *)"/c",
+		.events = (char *)"/e",
+	};
+	_cleanup_strv_ struct fl_strv argv = { 0 };
+	_cleanup_buf_ struct fl_buf line = { 0 };
+
+	fl_qemu_argv(&m, &argv);
+	for (size_t i = 0; i < argv.n; i++)
+		fl_buf_printf(&line, "%s ", argv.s[i]);
+	return fl_buf_steal(&line);
+}
+
+/* What the clocks and the CPU model change on the command line. */
+static void test_command_line(void **state _unused_)
+{
+	struct fl_host host = { .clock = FL_CLOCK_EXACT,
+				.cpu = "max",
+				.memory_mb = 1024,
+				.cpus = 4,
+				.append = "quiet" };
+	_cleanup_free_ char *plain = command_line(&host, FL_ISA_PLAIN);
+	_cleanup_free_ char *strings = command_line(&host, FL_ISA_STRINGS);
+	_cleanup_free_ char *wall = NULL;
+
+	assert_non_null(strstr(plain, " -cpu max,-erms,-fsrm "));
+	assert_non_null(strstr(strings, " -cpu max "));
+	assert_non_null(strstr(plain, " -smp 1 "));
+	assert_non_null(strstr(plain, " -icount shift=0,sleep=off "));
+	assert_non_null(strstr(plain, " -sandbox on,"));
+	assert_non_null(strstr(plain, " -nic none "));
+	assert_non_null(strstr(plain, "brd.rd_size=1048576 nolapic_timer quiet "
+				      "tsc=reliable tsc_early_khz=1000000"));
+	host.clock = FL_CLOCK_WALL;
+	wall = command_line(&host, FL_ISA_PLAIN);
+	assert_null(strstr(wall, "icount"));
+	assert_null(strstr(wall, "nolapic_timer"));
+	assert_non_null(strstr(wall, " -cpu max "));
+	assert_non_null(strstr(wall, " -smp 4 "));
+}
+
 static void test_words(void **state _unused_)
 {
 	for (int o = FL_RUN_DONE; o <= FL_RUN_HOST_FAILED; o++)
@@ -174,6 +222,7 @@ int main(void)
 		cmocka_unit_test(test_warnings_are_kept),
 		cmocka_unit_test(test_refused_plan_is_our_bug),
 		cmocka_unit_test(test_plan),
+		cmocka_unit_test(test_command_line),
 		cmocka_unit_test(test_words),
 	};
 
