@@ -80,7 +80,8 @@ one() {
 	rm -rf "$ws" "$ws.log"
 }
 
-# all NAME: kills at every point of NAME's night, two at a time.
+# all NAME LEAST KIND...: kills at every point of NAME's night, two at a time,
+# right before or right after it; there are at least LEAST of each.
 all() {
 	local name=$1 kind
 
@@ -89,13 +90,16 @@ all() {
 	is "$status" 0 "$name: a calm night" || diag "$err"
 	dump "$T/$name-calm" >"$T/$name.dump"
 	is "$(leftovers "$T/$name-calm")" "" "$name: leaves nothing behind"
+	for kind in "${@:3}"; do
+		seq -f "$kind:%g" 120
+	done >"$T/$name.points"
 	# shellcheck disable=SC2016 # for the inner shell to expand
-	printf '%s\n' {before,after}:{1..200} | xargs -P2 -I POINT bash -c '
+	xargs -a "$T/$name.points" -P2 -I POINT bash -c '
 		one "$1" "$2" >"$T/$1-$2.out" 2>&1' _ "$name" POINT
 	while read -r point; do
 		is "$(cat "$T/$name-$point.out")" "" "$name: killed $point"
 	done < <(sort -V "$T/$name.killed")
-	for kind in before after; do
+	for kind in "${@:3}"; do
 		[ -e "$T/$name-$kind.end" ] &&
 			[ "$(grep -c "$kind" "$T/$name.killed")" -ge "$2" ]
 		ok $? "$name: every commit was gone through, $kind it"
@@ -114,7 +118,7 @@ workspace() {
 
 make_small "$T/whole.git"
 workspace whole
-all whole 30
+all whole 30 before after
 is "$(grep -c "^report | $(git -C "$T/whole.git" log --format=%H \
 	--grep='map less around' v6.13-rc1) |" "$T/whole.dump")" 1 \
 	"whole: the night ends in a mail about the right commit"
@@ -124,7 +128,7 @@ workspace panic
 # Not the stable branch: the merge base, which is built ahead, may or may not
 # be ready when the night ends for want of a head.
 git config -f "$T/panic/faultline.conf" pair.demo.base v6.12
-all panic 10
+all panic 10 after
 is "$(grep -c '^comparison .* failed | v6.13-rc1 does not come through (panic)' \
 	"$T/panic.dump")" 1 "panic: the night ends in that outcome"
 
