@@ -122,3 +122,17 @@ void fl_cli_print(const struct fl_cli *cli, const json_t *rows,
 	}
 	free(cells);
 }
+
+int fl_cli_list(struct fl_cli *cli, enum fl_rows what,
+		const struct fl_column *columns, size_t n, const char *none,
+		struct fl_err *err)
+{
+	json_auto_t *rows = NULL;
+	int r = fl_cli_open(cli, err);
+
+	if (!r)
+		r = fl_store_rows(cli->store, what, &rows, err, "");
+	if (!r)
+		fl_cli_print(cli, rows, columns, n, none);
+	return r;
+}

@@ -77,6 +77,10 @@ struct fl_column {
 /* rows as JSON with --json, else as a table; empty: the text `none`. */
 void fl_cli_print(const struct fl_cli *cli, const json_t *rows,
 		  const struct fl_column *columns, size_t n, const char *none);
+/* Opens the workspace and prints one listing that takes no argument. */
+int fl_cli_list(struct fl_cli *cli, enum fl_rows what,
+		const struct fl_column *columns, size_t n, const char *none,
+		struct fl_err *err);
 void fl_cli_print_json(const json_t *j);
 /* Control characters of untrusted text are shown as '?'. */
 void fl_cli_safe(const char *text);

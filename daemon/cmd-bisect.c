@@ -17,13 +17,10 @@ static int list(struct fl_cli *cli, struct fl_err *err)
 		{ "culprit_sha", "culprit", 'h' },
 		{ "share", "share", 'g' },
 	};
-	json_auto_t *rows = NULL;
-	int r = fl_store_rows(cli->store, FL_ROWS_BISECTIONS, &rows, err, "");
 
-	if (!r)
-		fl_cli_print(cli, rows, columns, FL_ARRAY_SIZE(columns),
-			     "Nothing was bisected yet.");
-	return r;
+	return fl_cli_list(cli, FL_ROWS_BISECTIONS, columns,
+			   FL_ARRAY_SIZE(columns), "Nothing was bisected yet.",
+			   err);
 }
 
 /* The newest posterior of commit idx; its bar is ten characters. */

@@ -40,15 +40,10 @@ static int run_kernels(struct fl_cli *cli, struct fl_err *err)
 		{ "make_s", "make", 'd' },   { "image_hash", "image", 'h' },
 		{ "reason", "reason", 's' },
 	};
-	json_auto_t *rows = NULL;
-	int r = fl_cli_open(cli, err);
 
-	if (!r)
-		r = fl_store_rows(cli->store, FL_ROWS_KERNELS, &rows, err, "");
-	if (!r)
-		fl_cli_print(cli, rows, columns, FL_ARRAY_SIZE(columns),
-			     "No kernel was built yet.");
-	return r;
+	return fl_cli_list(cli, FL_ROWS_KERNELS, columns,
+			   FL_ARRAY_SIZE(columns), "No kernel was built yet.",
+			   err);
 }
 
 static int print_boots(struct fl_cli *cli, const struct fl_request *q,
@@ -142,12 +137,10 @@ static int run_runs(struct fl_cli *cli, struct fl_err *err)
 				     FL_ARRAY_SIZE(case_columns), "");
 		return r;
 	}
-	if (!r)
-		r = fl_store_rows(cli->store, FL_ROWS_RUNS, &rows, err, "");
-	if (!r)
-		fl_cli_print(cli, rows, columns, FL_ARRAY_SIZE(columns),
-			     "Nothing was run yet.");
-	return r;
+	return r < 0 ? r :
+		       fl_cli_list(cli, FL_ROWS_RUNS, columns,
+				   FL_ARRAY_SIZE(columns),
+				   "Nothing was run yet.", err);
 }
 
 static int run_hosts(struct fl_cli *cli, struct fl_err *err)
@@ -167,12 +160,10 @@ static int run_hosts(struct fl_cli *cli, struct fl_err *err)
 		r = fl_store_host(cli->store, h->name, h->driver,
 				  fl_clock_kind_str(h->clock), &id, err);
 	}
-	if (!r)
-		r = fl_store_rows(cli->store, FL_ROWS_HOSTS, &rows, err, "");
-	if (!r)
-		fl_cli_print(cli, rows, columns, FL_ARRAY_SIZE(columns),
-			     "No host is configured.");
-	return r;
+	return r < 0 ? r :
+		       fl_cli_list(cli, FL_ROWS_HOSTS, columns,
+				   FL_ARRAY_SIZE(columns),
+				   "No host is configured.", err);
 }
 
 #define TREE_OPT                                                      \

@@ -14,13 +14,10 @@ static int list(struct fl_cli *cli, int64_t id _unused_, struct fl_err *err)
 		{ "subject", "subject", 's' },
 		{ "reason", "note", 's' },
 	};
-	json_auto_t *rows = NULL;
-	int r = fl_store_rows(cli->store, FL_ROWS_REPORTS, &rows, err, "");
 
-	if (!r)
-		fl_cli_print(cli, rows, columns, FL_ARRAY_SIZE(columns),
-			     "No report was written yet.");
-	return r;
+	return fl_cli_list(cli, FL_ROWS_REPORTS, columns,
+			   FL_ARRAY_SIZE(columns), "No report was written yet.",
+			   err);
 }
 
 static int show(struct fl_cli *cli, int64_t id, struct fl_err *err)

@@ -59,12 +59,10 @@ static int run_trees(struct fl_cli *cli, struct fl_err *err)
 		r = fl_store_tree(cli->store, cli->conf->trees[i].name,
 				  cli->conf->trees[i].url,
 				  cli->conf->trees[i].path, &id, err);
-	if (!r)
-		r = fl_store_rows(cli->store, FL_ROWS_TREES, &rows, err, "");
-	if (!r)
-		fl_cli_print(cli, rows, columns, FL_ARRAY_SIZE(columns),
-			     "No tree is configured.");
-	return r;
+	return r < 0 ? r :
+		       fl_cli_list(cli, FL_ROWS_TREES, columns,
+				   FL_ARRAY_SIZE(columns),
+				   "No tree is configured.", err);
 }
 
 static json_t *pair_row(struct fl_cli *cli, const struct fl_conf_pair *p)

@@ -236,18 +236,13 @@ static void env_prefix(struct fl_buf *out, const struct fl_report_data *d,
 	}
 }
 
-static void write_machine(struct fl_buf *out, const struct fl_report_data *d)
+/* A line for every member of an object. */
+static void members(struct fl_buf *out, const json_t *object)
 {
-	const json_t *doc = json_object_get(d->recipe, "doc");
-	const json_t *machine = json_object_get(doc, "machine");
 	const char *key;
 	json_t *v;
 
-	fl_buf_printf(out, "Host %s:\n", fl_word_str(d->comparison, "host"));
-	env_line(out, d, "Model name:", "cpu_model");
-	env_line(out, d, "CPU(s):", "cpus");
-	env_line(out, d, "Online memory (MiB):", "memory_mb");
-	json_object_foreach((json_t *)machine, key, v) {
+	json_object_foreach((json_t *)object, key, v) {
 		_cleanup_free_ char *label = fl_asprintf("%s:", key);
 		_cleanup_free_ char *text =
 			json_is_string(v) ? fl_strdup(json_string_value(v)) :
@@ -255,6 +250,18 @@ static void write_machine(struct fl_buf *out, const struct fl_report_data *d)
 
 		line(out, label, text);
 	}
+}
+
+static void write_machine(struct fl_buf *out, const struct fl_report_data *d)
+{
+	const json_t *doc = json_object_get(d->recipe, "doc");
+	const json_t *machine = json_object_get(doc, "machine");
+
+	fl_buf_printf(out, "Host %s:\n", fl_word_str(d->comparison, "host"));
+	env_line(out, d, "Model name:", "cpu_model");
+	env_line(out, d, "CPU(s):", "cpus");
+	env_line(out, d, "Online memory (MiB):", "memory_mb");
+	members(out, machine);
 	fl_buf_puts(out, "\nKernel and environment:\n");
 	line(out, "Compiler:", fl_word_str(d->config, "compiler"));
 	env_line(out, d, "Release:", "release");
@@ -269,19 +276,10 @@ static void write_machine(struct fl_buf *out, const struct fl_report_data *d)
 static void write_parameters(struct fl_buf *out, const struct fl_report_data *d)
 {
 	const json_t *params = json_object_get(fl_report_main_row(d), "params");
-	const char *key;
-	json_t *v;
 
 	fl_buf_printf(out, "Test parameters of %s:\n",
 		      fl_word_str(fl_report_main_row(d), "case"));
-	json_object_foreach((json_t *)params, key, v) {
-		_cleanup_free_ char *label = fl_asprintf("%s:", key);
-		_cleanup_free_ char *text =
-			json_is_string(v) ? fl_strdup(json_string_value(v)) :
-					    fl_json_text(v);
-
-		line(out, label, text);
-	}
+	members(out, params);
 	line(out, "job:", fl_word_str(d->comparison, "job"));
 	fl_buf_putc(out, '\n');
 }
