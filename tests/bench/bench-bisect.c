@@ -12,6 +12,7 @@
 #include "../../bisect/bisect.h"
 #include "../../daemon/stats/stats.h"
 #include "../../daemon/util/err.h"
+#include "../unit/random.h"
 
 #define MAX_ANSWER 2048
 #define VERIFY_BOOTS 8
@@ -41,26 +42,6 @@ struct tally {
 };
 
 static double scale = 1;
-static uint64_t rng;
-
-static double uniform(void)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return ((double)(rng >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double gauss(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-}
-
-static int below(int n)
-{
-	return (int)(uniform() * n);
-}
-
 static void seed(uint64_t s)
 {
 	rng = s * 0x9e3779b97f4a7c15u + 1;

@@ -14,26 +14,7 @@
 #include <time.h>
 #include "../../bisect/bisect.h"
 #include "../../daemon/util/err.h"
-
-static uint64_t rng = 1;
-
-static double uniform(void)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return ((double)(rng >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double gauss(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-}
-
-static int below(int n)
-{
-	return (int)(uniform() * n);
-}
+#include "random.h"
 
 /* A range, its culprit and what booting its commits gives. */
 struct sim {

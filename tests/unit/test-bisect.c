@@ -14,21 +14,7 @@
 #include <string.h>
 #include "../../bisect/bisect-internal.h"
 #include "../../daemon/util/err.h"
-
-static uint64_t rng = 1;
-
-static double uniform(void)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return ((double)(rng >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double gauss(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-}
+#include "random.h"
 
 static void assert_near(double a, double b, double tol)
 {

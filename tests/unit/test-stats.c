@@ -13,21 +13,7 @@
 #include <time.h>
 #include "../../daemon/util/cleanup.h"
 #include "../../daemon/stats/stats.h"
-
-static uint64_t rng = 1;
-
-static double uniform(void)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return ((double)(rng >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double gauss(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-}
+#include "random.h"
 
 static void assert_near(double a, double b, double tol)
 {
