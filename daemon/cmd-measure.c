@@ -150,7 +150,6 @@ static int run_hosts(struct fl_cli *cli, struct fl_err *err)
 		{ "clock", "clock", 's' },   { "runs", "runs", 'i' },
 		{ "last", "last run", 't' },
 	};
-	json_auto_t *rows = NULL;
 	int r = fl_cli_open(cli, err);
 
 	for (size_t i = 0; !r && i < cli->conf->nhosts; i++) {

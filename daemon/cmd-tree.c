@@ -51,7 +51,6 @@ static int run_trees(struct fl_cli *cli, struct fl_err *err)
 		{ "kernels", "kernels", 'i' },
 		{ "fetch_error", "trouble", 's' },
 	};
-	json_auto_t *rows = NULL;
 	int r = fl_cli_open(cli, err);
 	int64_t id;
 
