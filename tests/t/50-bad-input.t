@@ -31,11 +31,13 @@ fresh() {
 	cp -r "$T/ws" "$ws"
 }
 
-# bad STATUS REGEX NAME CMD...: CMD ends so, with one line on stderr.
+# bad STATUS REGEX NAME CMD...: CMD ends so, with one line on stderr, beside
+# warnings (what is tried again) and progress.
 bad() {
 	run "${@:4}"
 	is "$status:$out" "$1:" "$3: status $1, no output" || diag "$err"
-	is "$(printf '%s\n' "$err" | grep -vc '^faultline: warning: ')" 1 \
+	is "$(printf '%s\n' "$err" | grep -vc -e '^faultline: warning: ' \
+		-e '^\[.*left\]')" 1 \
 		"$3: one line" || diag "$err"
 	like "$err" "$2" "$3: says what is wrong"
 }
