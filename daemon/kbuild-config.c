@@ -174,7 +174,7 @@ int fl_kjob_configure(struct fl_kjob *j)
 	if (r < 0)
 		return r;
 	if (!fl_fs_exists(path) || fl_fs_read(path, 4096, &saved, NULL) < 0 ||
-	    !*key || strcmp(fl_buf_str(&saved), key)) {
+	    !*key || strcmp(fl_buf_str(&saved), key) != 0) {
 		unlink(path);
 		r = make_config(j);
 		if (r <= 0)

@@ -108,7 +108,7 @@ static int take_cmd(const char *path, const struct stat *st, int type,
 	_cleanup_free_ char *dir = NULL;
 
 	if (type != FTW_F || !S_ISREG(st->st_mode) || n < 5 ||
-	    (!kconfig && name[0] != '.') || strcmp(name + n - 4, ".cmd"))
+	    (!kconfig && name[0] != '.') || strcmp(name + n - 4, ".cmd") != 0)
 		return 0;
 	walk.r = fl_fs_read(path, MAX_CMD, &text, walk.err);
 	if (walk.r < 0)
@@ -140,7 +140,7 @@ int fl_kbuild_write_deps(const char *out, const char *deps, struct fl_err *err)
 		return walk.r;
 	fl_strv_sort(&paths);
 	for (size_t i = 0; i < paths.n; i++)
-		if (!i || strcmp(paths.s[i], paths.s[i - 1]))
+		if (!i || strcmp(paths.s[i], paths.s[i - 1]) != 0)
 			fl_buf_printf(&lines, "%s\n", paths.s[i]);
 	return fl_fs_write(deps, fl_buf_str(&lines), lines.len, err);
 }

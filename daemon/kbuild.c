@@ -89,7 +89,7 @@ char *fl_kjob_out_file(const struct fl_kjob *j, const char *name, int64_t max)
 	char real[PATH_MAX];
 	struct stat st;
 
-	if (!realpath(path, real) || strcmp(real, path) ||
+	if (!realpath(path, real) || strcmp(real, path) != 0 ||
 	    lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > max)
 		return NULL;
 	return fl_steal(path);
@@ -243,12 +243,12 @@ static unsigned int expected_steps(const struct fl_kjob *j)
 {
 	_cleanup_free_ char *path = in_slot(j, "steps");
 	_cleanup_buf_ struct fl_buf text = { 0 };
-	unsigned int n = 0;
+	unsigned long n;
 
-	if (fl_fs_read(path, 64, &text, NULL) < 0 ||
-	    sscanf(fl_buf_str(&text), "%u", &n) != 1)
+	if (fl_fs_read(path, 64, &text, NULL) < 0)
 		return FIRST_STEPS;
-	return n >= 10 && n < FIRST_STEPS / 2 ? n : NEXT_STEPS;
+	n = strtoul(fl_buf_str(&text), NULL, 10);
+	return n >= 10 && n < FIRST_STEPS / 2 ? (unsigned int)n : NEXT_STEPS;
 }
 
 static void save_steps(const struct fl_kjob *j)

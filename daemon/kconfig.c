@@ -24,7 +24,7 @@ static size_t name_len(const char *s)
 {
 	size_t n = 7;
 
-	if (strncmp(s, "CONFIG_", n))
+	if (strncmp(s, "CONFIG_", n) != 0)
 		return 0;
 	while (isalnum((unsigned char)s[n]) || s[n] == '_')
 		n++;
@@ -57,7 +57,7 @@ static bool parse_line(const char *line, struct fl_kopt *ret, const char **rest)
 	if (!n)
 		return false;
 	if (unset) {
-		if (strncmp(s + n, not_set, sizeof(not_set) - 1))
+		if (strncmp(s + n, not_set, sizeof(not_set) - 1) != 0)
 			return false;
 		*rest = s + n + sizeof(not_set) - 1;
 		*ret = (struct fl_kopt){ .name = fl_strndup(s, n) };
@@ -205,7 +205,9 @@ char *fl_kopts_missing(const struct fl_kopts *o, const char *final)
 		if (k->optional || find(o, k->name) != k)
 			continue;
 		have = raw_value(final, k->name);
-		if (k->value ? !have || strcmp(have, k->value) : have != NULL)
+		if (!k->value && !have)
+			continue;
+		if (!k->value || !have || strcmp(have, k->value) != 0)
 			return missing_text(k, have);
 	}
 	return NULL;

@@ -45,12 +45,23 @@ struct demo_file *demo_files_find(struct demo_files *files, const char *path)
 int demo_version_parse(const char *makefile, struct demo_version *ret,
 		       struct fl_err *err)
 {
-	const char *v = strstr(makefile, "\nVERSION = ");
+	static const char *const names[] = { "\nVERSION = ", "\nPATCHLEVEL = ",
+					     "\nSUBLEVEL = " };
+	unsigned int *const values[] = { &ret->version, &ret->patchlevel,
+					 &ret->sublevel };
 
-	if (!v || sscanf(v, "\nVERSION = %u\nPATCHLEVEL = %u\nSUBLEVEL = %u",
-			 &ret->version, &ret->patchlevel, &ret->sublevel) != 3)
-		return fl_err_set(err, -EINVAL, FL_E_USER,
-				  "the source's 'Makefile' states no version");
+	for (size_t i = 0; i < FL_ARRAY_SIZE(names); i++) {
+		const char *s = strstr(makefile, names[i]);
+		char *end = NULL;
+
+		if (s)
+			*values[i] = (unsigned int)strtoul(s + strlen(names[i]),
+							   &end, 10);
+		if (!end || *end != '\n')
+			return fl_err_set(
+				err, -EINVAL, FL_E_USER,
+				"the source's 'Makefile' states no version");
+	}
 	return 0;
 }
 
@@ -95,7 +106,7 @@ int demo_content(const struct demo_plan *plan, struct demo_files *files,
 		for (size_t k = 0; k < DEMO_EDITS && c->edits[k].path; k++) {
 			int r;
 
-			if (strcmp(c->edits[k].path, path))
+			if (strcmp(c->edits[k].path, path) != 0)
 				continue;
 			r = apply(c, &c->edits[k], out, err);
 			if (r < 0)

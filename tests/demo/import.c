@@ -71,10 +71,12 @@ static int base_makefile(struct fl_buf *text, struct fl_err *err)
 
 	if (r < 0)
 		return r;
-	line = strstr(text->s, "\nSUBLEVEL = ") + 1;
-	rest = line + strcspn(line, "\n");
+	line = strstr(fl_buf_str(text), "\nSUBLEVEL = ");
+	if (!line) /* demo_version_parse() has found it */
+		abort();
+	rest = line + 1 + strcspn(line + 1, "\n");
 	fl_buf_add(&out, text->s, (size_t)(line - text->s));
-	fl_buf_puts(&out, "SUBLEVEL = 0");
+	fl_buf_puts(&out, "\nSUBLEVEL = 0");
 	fl_buf_puts(&out, rest);
 	fl_buf_clear(text);
 	*text = out;
@@ -203,11 +205,12 @@ int demo_import_source(struct demo_import *im, const char *tarball,
 	demo_files_init(&im->files);
 	archive_read_support_filter_all(a);
 	archive_read_support_format_tar(a);
-	if (stat(tarball, &st) < 0 ||
-	    archive_read_open_filename(a, tarball, 1 << 18) != ARCHIVE_OK)
-		r = fl_err_set(err, -ENOENT, FL_E_USER,
+	if (stat(tarball, &st) < 0)
+		r = fl_err_set(err, -errno, FL_E_USER,
 			       "cannot open the kernel source '%s': %s",
 			       tarball, strerror(errno));
+	else if (archive_read_open_filename(a, tarball, 1 << 18) != ARCHIVE_OK)
+		r = read_error(a, tarball, err);
 	else
 		r = stream_entries(im, a, tarball, st.st_size ? st.st_size : 1,
 				   err);
@@ -290,7 +293,7 @@ static int put_changes(struct demo_import *im, const struct demo_commit *c,
 			size_t d = 0;
 			int r;
 
-			while (d < ndone && strcmp(done[d], e[k].path))
+			while (d < ndone && strcmp(done[d], e[k].path) != 0)
 				d++;
 			if (!(news >> i & 1) || d < ndone)
 				continue;

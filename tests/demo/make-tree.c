@@ -25,7 +25,7 @@ static const char usage_text[] =
 	"usage: make-demo-tree [--seed N] [--without regression|gain|both]\n"
 	"                      [--source TARBALL] OUT.git\n"
 	"Makes a small kernel history out of " PACKAGE " for the demo.\n"
-	"A seed (default 3) draws where its commits lie.\n";
+	"A seed (default 1) draws where its commits lie.\n";
 
 /* The package's tarball, "" when it is not installed; heap. */
 static char *find_source(void)
@@ -136,7 +136,7 @@ static int make(const char *source, const struct demo_options *opt,
 	_cleanup_free_ char *dir = fl_asprintf("%s.tmp", out);
 	_cleanup_free_ char *log = fl_asprintf("%s.tmp/import.log", out);
 	_cleanup_(demo_import_clear) struct demo_import im = { .opt = *opt };
-	pid_t pid;
+	pid_t pid = -1;
 	int r, w;
 
 	r = fl_fs_remove(dir, err);

@@ -61,6 +61,7 @@ static void broken_range(uint64_t *state, struct unit *u,
 {
 	size_t inner = below(state, 3);
 
+	*u = (struct unit){ 0 };
 	u->c[u->n++] = fault;
 	while (inner--)
 		u->c[u->n++] = harmless[--*left];
@@ -70,7 +71,7 @@ static void broken_range(uint64_t *state, struct unit *u,
 static size_t make_units(uint64_t *state, const struct demo_options *opt,
 			 struct unit *units)
 {
-	const struct demo_change *harmless[DEMO_COMMITS];
+	const struct demo_change *harmless[DEMO_COMMITS] = { 0 };
 	size_t left = demo_nharmless, n = 0, kept = 0;
 
 	for (size_t i = 0; i < left; i++)
@@ -199,7 +200,7 @@ static void add_release(struct demo_plan *plan, int *tip, bool rc)
 /* Evenly over nine weeks with a few hours of jitter, always forward. */
 static void set_dates(struct demo_plan *plan, uint64_t *state, int64_t date)
 {
-	const int64_t day = 24 * 3600, start = date - 70 * day;
+	const int64_t day = (int64_t)24 * 3600, start = date - 70 * day;
 	size_t ndev = plan->n - demo_nstable - 1;
 	int64_t step = 60 * day / (int64_t)ndev;
 
