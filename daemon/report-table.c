@@ -41,7 +41,14 @@ static void write_table_head(struct fl_buf *out, const struct fl_report_data *d,
 /* Does the commit have a part in this row's change? */
 static bool concerned(const json_t *row)
 {
-	return fl_word_num(row, "share") >= SHARE_SHOWN;
+	return fabs(fl_word_num(row, "share")) >= SHARE_SHOWN;
+}
+
+static const char *note_of(const json_t *row)
+{
+	if (fl_word_num(row, "share") < 0)
+		return "  (b)";
+	return fl_json_int_or(row, "explained", 0) ? "" : "  (a)";
 }
 
 static void write_table(struct fl_buf *out, const struct fl_report_data *d,
@@ -73,7 +80,7 @@ static void write_table(struct fl_buf *out, const struct fl_report_data *d,
 			      (long long)fl_json_int_or(a, "base_boots", 0),
 			      (long long)fl_json_int_or(a, "head_boots", 0),
 			      (long long)fl_json_int_or(a, "boots", 0),
-			      fl_json_int_or(a, "explained", 0) ? "" : "  (a)");
+			      note_of(a));
 	}
 	fl_buf_putc(out, '\n');
 }
@@ -82,7 +89,7 @@ void fl_report_tables(struct fl_buf *out, const struct fl_report_data *d)
 {
 	_cleanup_strv_ struct fl_strv kpis = { 0 };
 	size_t other = 0;
-	bool partly = false;
+	bool partly = false, against = false;
 	double sd = 0;
 	json_t *a;
 	size_t i;
@@ -94,7 +101,8 @@ void fl_report_tables(struct fl_buf *out, const struct fl_report_data *d)
 			continue;
 		if (!fl_strv_has(&kpis, fl_word_str(a, "kpi")))
 			fl_strv_add(&kpis, fl_word_str(a, "kpi"));
-		partly |= !fl_json_int_or(a, "explained", 0);
+		partly |= !strcmp(note_of(a), "  (a)");
+		against |= !strcmp(note_of(a), "  (b)");
 		sd = fmax(sd, fmax(fl_json_num_or(a, "base_sd", 0),
 				   fl_json_num_or(a, "head_sd", 0)));
 	}
@@ -104,6 +112,10 @@ void fl_report_tables(struct fl_buf *out, const struct fl_report_data *d)
 		fl_word_paragraph(
 			out,
 			"(a) the commit explains only part of this change.");
+	if (against)
+		fl_word_paragraph(
+			out,
+			"(b) the commit by itself moves this the other way; something else outweighs it.");
 	if (other)
 		fl_word_para(
 			out,
