@@ -16,7 +16,7 @@ if [ ! -d "$dir/remote.git" ]; then
 	echo "Making the demo tree $dir/remote.git (about 40 s)"
 	rm -rf "$dir/remote.tmp"
 	"$B/make-demo-tree" --seed "$seed" ${without:+--without "$without"} \
-		"$dir/remote.tmp"
+		"$dir/remote.tmp" >/dev/null # which is which: the file `planted`
 	mv "$dir/remote.tmp" "$dir/remote.git"
 fi
 
