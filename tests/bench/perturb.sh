@@ -21,26 +21,21 @@ mkdir -p "$dir/plain" "$dir/option"
 # turned round, so that they are linked from the last to the first.
 reordered() {
 	git -C "$dir/remote.git" show "$base:$1" | awk '
-		function flush(i) {
-			for (i = n; i > 0; i--)
-				print "obj-y += " object[i]
-			n = 0
-		}
-		{
+		!done && (/^obj-y[ \t]*[:+]=/ || more) {
 			line = $0
-			if (!done && (line ~ /^obj-y[ \t]*[:+]=/ || more)) {
-				more = line ~ /\\$/
-				sub(/^obj-y[ \t]*[:+]=/, "", line)
-				sub(/\\$/, "", line)
-				if (line ~ /[$(]/) { print; next }
-				k = split(line, part, " ")
-				for (j = 1; j <= k; j++)
-					object[++n] = part[j]
-				if (!more) { done = 1; flush() }
-				next
+			more = sub(/\\$/, "", line)
+			sub(/^obj-y[ \t]*[:+]=/, "", line)
+			k = split(line, part, " ")
+			for (j = 1; j <= k; j++)
+				object[++n] = part[j]
+			if (!more) {
+				for (; n > 0; n--)
+					print "obj-y += " object[n]
+				done = 1
 			}
-			print
-		}'
+			next
+		}
+		{ print }'
 }
 
 base=$(git -C "$dir/remote.git" rev-parse 'v6.12^{commit}')
