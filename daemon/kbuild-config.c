@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Makes and checks out/.config. Three runs of kconfig cost as much as the
- * rest of a small incremental build, so what they depend on is remembered:
- * the request, the tools, and every Kconfig file and script that was read.
+ * Makes and checks out/.config. Four runs of kconfig cost as much as the rest
+ * of a small incremental build, so what they depend on is remembered: the
+ * request, the tools, and every Kconfig file and script that was read. Where
+ * only the release differs, one run writes it into the .config.
  */
 #include "kbuild-internal.h"
 
@@ -66,8 +67,39 @@ static void add_dir(struct fl_buf *key, const char *src, const char *name)
 		add_file(key, src, names.s[i]);
 }
 
-/* "" when the last make read no configuration: then nothing is known. */
-static int config_key(struct fl_kjob *j, char out[FL_HASH_HEX])
+/* The top Makefile; where the release stands, lines go to version instead. */
+static int add_makefile(struct fl_buf *key, struct fl_buf *version,
+			struct fl_kjob *j)
+{
+	static const char *const names[] = { "VERSION =", "PATCHLEVEL =",
+					     "SUBLEVEL =", "EXTRAVERSION =",
+					     "NAME =" };
+	_cleanup_free_ char *path = fl_path_join(j->src, "Makefile");
+	_cleanup_buf_ struct fl_buf text = { 0 };
+	int r = fl_fs_read(path, MAX_SCRIPT, &text, j->err);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r; /* make will say so */
+	for (const char *s = fl_buf_str(&text); *s;) {
+		size_t n = strcspn(s, "\n"), i = 0;
+
+		n += s[n] == '\n';
+		while (i < FL_ARRAY_SIZE(names) &&
+		       strncmp(s, names[i], strlen(names[i])) != 0)
+			i++;
+		fl_buf_add(i < FL_ARRAY_SIZE(names) ? version : key, s, n);
+		s += n;
+	}
+	return 0;
+}
+
+struct keys {
+	char base[FL_HASH_HEX]; /* of all that config.merged depends on */
+	char full[FL_HASH_HEX]; /* and the final .config */
+};
+
+/* Both "" when the last make read no configuration: nothing is known. */
+static int config_keys(struct fl_kjob *j, struct keys *ret)
 {
 	static const char *const dirs[] = { "scripts", "scripts/kconfig",
 					    "kernel/configs",
@@ -76,12 +108,12 @@ static int config_key(struct fl_kjob *j, char out[FL_HASH_HEX])
 		fl_kjob_out_file(j, "include/config/auto.conf.cmd", MAX_CONFIG);
 	_cleanup_free_ char *config =
 		fl_kjob_out_file(j, ".config", MAX_CONFIG);
-	_cleanup_buf_ struct fl_buf text = { 0 }, key = { 0 };
+	_cleanup_buf_ struct fl_buf text = { 0 }, key = { 0 }, full = { 0 };
 	_cleanup_strv_ struct fl_strv files = { 0 };
 	char hash[FL_HASH_HEX];
 	int r;
 
-	*out = '\0';
+	*ret = (struct keys){ .base = "" };
 	if (!cmd || !config)
 		return 0;
 	r = fl_kconfig_hash(&j->b->config, hash, j->err);
@@ -91,18 +123,20 @@ static int config_key(struct fl_kjob *j, char out[FL_HASH_HEX])
 	r = fl_hash_file(config, hash, j->err);
 	if (!r)
 		r = fl_fs_read(cmd, MAX_CONFIG, &text, j->err);
+	if (!r)
+		r = add_makefile(&key, &full, j);
 	if (r < 0)
 		return r;
-	fl_buf_printf(&key, "config %s\n", hash);
 	add_tools(&key);
-	add_file(&key, j->src, "Makefile");
 	add_file(&key, j->src, "arch/x86/Makefile");
 	for (size_t i = 0; i < FL_ARRAY_SIZE(dirs); i++)
 		add_dir(&key, j->src, dirs[i]);
 	fl_kbuild_parse_kconfig_deps(fl_buf_str(&text), &files);
 	for (size_t i = 0; i < files.n; i++)
 		add_file(&key, j->src, files.s[i]);
-	fl_hash_bytes(key.s, key.len, out);
+	fl_hash_bytes(key.s, key.len, ret->base);
+	fl_buf_printf(&full, "config %s\nbase %s\n", hash, ret->base);
+	fl_hash_bytes(full.s, full.len, ret->full);
 	return 0;
 }
 
@@ -113,16 +147,13 @@ static bool is_make_target(const char *s)
 	return *s && *s != '-' && s[strspn(s, ok)] == '\0';
 }
 
-/* base target or file, then the fragments, then olddefconfig. */
-static int make_config(struct fl_kjob *j)
+/* config.merged: the base target or file with the fragments over it. */
+static int make_merged(struct fl_kjob *j, const char *merged)
 {
 	const char *file = fl_kconfig_base_file(&j->b->config);
-	_cleanup_free_ char *merged = fl_path_join(j->slot, "config.merged");
-	_cleanup_free_ char *old = fl_path_join(j->out, ".config");
 	_cleanup_buf_ struct fl_buf base = { 0 }, text = { 0 };
-	int r;
+	int r = 1;
 
-	unlink(old); /* that of another commit explains nothing */
 	if (file) {
 		r = fl_fs_read(file, MAX_CONFIG, &base, j->err);
 	} else if (!is_make_target(j->b->config.base)) {
@@ -132,9 +163,8 @@ static int make_config(struct fl_kjob *j)
 			j->b->config.base);
 	} else {
 		r = fl_kjob_make(j, "config", 0, NULL, j->b->config.base);
-		if (r <= 0)
-			return r;
-		r = fl_kjob_read_out(j, ".config", &base);
+		if (r > 0)
+			r = fl_kjob_read_out(j, ".config", &base);
 		if (r <= 0)
 			return r;
 	}
@@ -142,9 +172,7 @@ static int make_config(struct fl_kjob *j)
 		return r;
 	fl_kopts_merge(&j->wanted, fl_buf_str(&base), &text);
 	r = fl_fs_write(merged, fl_buf_str(&text), text.len, j->err);
-	if (r < 0)
-		return r;
-	return fl_kjob_make(j, "config", 0, merged, "olddefconfig");
+	return r < 0 ? r : 1;
 }
 
 /* A tree without what was asked for cannot serve: that is an outcome. */
@@ -167,27 +195,40 @@ static int check_config(struct fl_kjob *j)
 int fl_kjob_configure(struct fl_kjob *j)
 {
 	_cleanup_free_ char *path = fl_path_join(j->slot, "config.key");
+	_cleanup_free_ char *merged = fl_path_join(j->slot, "config.merged");
+	_cleanup_free_ char *config = fl_path_join(j->out, ".config");
 	_cleanup_buf_ struct fl_buf saved = { 0 };
-	char key[FL_HASH_HEX];
-	int r = config_key(j, key);
+	_cleanup_strv_ struct fl_strv old = { 0 };
+	struct keys now;
+	int r = config_keys(j, &now);
 
 	if (r < 0)
 		return r;
-	if (!fl_fs_exists(path) || fl_fs_read(path, 4096, &saved, NULL) < 0 ||
-	    !*key || strcmp(fl_buf_str(&saved), key) != 0) {
-		unlink(path);
-		r = make_config(j);
+	if (fl_fs_exists(path) && !fl_fs_read(path, 4096, &saved, NULL))
+		fl_strv_split(&old, fl_buf_str(&saved), " \n");
+	if (*now.full && old.n == 2 && !strcmp(old.s[1], now.full))
+		return check_config(j);
+	unlink(path);
+	unlink(config); /* that of another commit explains nothing */
+	if (!*now.base || old.n != 2 || strcmp(old.s[0], now.base) != 0 ||
+	    !fl_fs_exists(merged)) {
+		r = make_merged(j, merged);
 		if (r <= 0)
 			return r;
 	}
-	return check_config(j);
+	r = fl_kjob_make(j, "config", 0, merged, "olddefconfig");
+	return r <= 0 ? r : check_config(j);
 }
 
 int fl_kjob_save_config_key(struct fl_kjob *j)
 {
 	_cleanup_free_ char *path = fl_path_join(j->slot, "config.key");
-	char key[FL_HASH_HEX];
-	int r = config_key(j, key);
+	_cleanup_free_ char *text = NULL;
+	struct keys now;
+	int r = config_keys(j, &now);
 
-	return r < 0 || !*key ? r : fl_fs_write(path, key, strlen(key), j->err);
+	if (r < 0 || !*now.full)
+		return r;
+	text = fl_asprintf("%s %s\n", now.base, now.full);
+	return fl_fs_write(path, text, strlen(text), j->err);
 }

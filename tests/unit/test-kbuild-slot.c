@@ -193,25 +193,45 @@ static void each_commit_gets_its_own_image(void **state)
 	}
 }
 
+/* Which of the two steps the log shows: 't'inyconfig, 'o'lddefconfig. */
+static void check_steps(int n, const struct setup *s, bool tiny, bool old)
+{
+	_cleanup_(fl_build_result_clear) struct fl_build_result r = { 0 };
+	_cleanup_buf_ struct fl_buf log = { 0 };
+
+	must_build(n, s, &r, &log);
+	assert_int_equal(strstr(log.s, " tinyconfig\n") != NULL, tiny);
+	assert_int_equal(strstr(log.s, " olddefconfig\n") != NULL, old);
+}
+
+static int commit_files(const char *mk, const char *kconfig)
+{
+	_cleanup_buf_ struct fl_buf b = { 0 };
+	int n = ++commits;
+
+	fx_commit(&b, n, 1, 0, "a commit\n");
+	fx_file(&b, "100644", "Makefile", mk);
+	fx_file(&b, "100644", "Kconfig", kconfig);
+	fx_import("r.git", &b);
+	return n;
+}
+
 static void config_is_made_when_something_changed(void **state)
 {
-	_cleanup_buf_ struct fl_buf log = { 0 };
-	struct fl_build_result r;
+	_cleanup_free_ char *mk2 = fl_strdup(makefile);
+	_cleanup_free_ char *mk3 = fl_asprintf("%s\t@true\n", makefile);
 	struct setup s = { .slot = "config-slot" };
 
 	(void)state;
-	must_build(1, &s, &r, &log);
-	assert_non_null(strstr(log.s, " tinyconfig\n"));
-	fl_build_result_clear(&r);
-	fl_buf_clear(&log);
-	must_build(1, &s, &r, &log);
-	assert_null(strstr(log.s, " tinyconfig\n"));
-	fl_build_result_clear(&r);
-	fl_buf_clear(&log);
+	*strchr(mk2, '1') = '2'; /* SUBLEVEL */
+	check_steps(1, &s, true, true);
+	check_steps(1, &s, false, false);
+	check_steps(commit_files(mk2, "config A\n"), &s, false, true);
+	check_steps(commit_files(mk2, "config A2\n"), &s, true, true);
+	check_steps(commit_files(mk3, "config A2\n"), &s, true, true);
 	s.fragment = "CONFIG_A=y\nCONFIG_MORE=y\n";
-	must_build(1, &s, &r, &log);
-	assert_non_null(strstr(log.s, " tinyconfig\n"));
-	fl_build_result_clear(&r);
+	check_steps(commits, &s, true, true);
+	check_steps(commits, &s, false, false);
 }
 
 static void a_config_file_is_a_base(void **state)
