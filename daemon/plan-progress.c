@@ -66,7 +66,7 @@ void fl_plan_progress(struct fl_plan *p)
 	left += (double)builds * fl_store_mean_make_s(p->store, 60) +
 		(double)runs * fl_store_mean_run_s(p->store, 0, 9, 25) /
 			(double)p->conf->run_slots +
-		p->ahead_build_s + p->ahead_run_s;
+		p->ahead_build_s;
 	fl_clock_span(spent, at, sizeof(at));
 	fl_clock_span(left, eta, sizeof(eta));
 	fl_progress("[%s, %s, about %s left] %s", at, p->stage, eta,

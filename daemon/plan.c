@@ -177,7 +177,7 @@ static int advance(struct fl_plan *p, struct fl_err *err)
 
 	if (r < 0)
 		return r;
-	p->ahead_build_s = p->ahead_run_s = 0;
+	p->ahead_build_s = 0;
 	p->stage = q->kind;
 	for (size_t i = 0; i < FL_ARRAY_SIZE(request_kinds); i++)
 		if (!strcmp(request_kinds[i]->kind, q->kind))
@@ -472,7 +472,6 @@ static void on_signal(int signo, void *arg)
 	fl_err_set(&err, -EINTR, FL_E_USER,
 		   "stopped by %s; the same command goes on from here",
 		   strsignal(signo));
-	p->stopping = true;
 	fail(p, &err);
 }
 

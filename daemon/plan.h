@@ -56,10 +56,9 @@ struct fl_plan {
 	const char *stage;
 	/* What the state machines think is still to come, in seconds of
 	 * builds and boots; for the estimate only. Reset by each advance. */
-	double ahead_build_s, ahead_run_s;
+	double ahead_build_s;
 	struct fl_err failure; /* set once: ends the loop */
 	struct fl_request *request;
-	bool stopping;
 };
 
 /*

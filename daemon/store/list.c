@@ -12,7 +12,6 @@ static const char *const queries[FL_ROWS_N] = {
 			  "(SELECT count(*) FROM kernel k WHERE k.tree_id = "
 			  "tree.id) AS kernels FROM tree ORDER BY name",
 	[FL_ROWS_KERNELS] = "SELECT * FROM v_kernel ORDER BY id",
-	[FL_ROWS_KERNEL] = "SELECT * FROM v_kernel WHERE id = ?",
 	[FL_ROWS_HOSTS] =
 		"SELECT h.name, h.driver, h.clock, (SELECT count(*) FROM run r "
 		"WHERE r.host_id = h.id AND r.status <> 'queued') AS runs, "
@@ -116,7 +115,6 @@ static const char *const queries[FL_ROWS_N] = {
 	[FL_ROWS_RECIPIENTS] =
 		"SELECT field, mailbox, why FROM recipient "
 		"WHERE report_id = ? ORDER BY field DESC, mailbox",
-	[FL_ROWS_REQUESTS] = "SELECT * FROM request ORDER BY id",
 	[FL_ROWS_TREND] =
 		"SELECT k.sha, ci.described AS version, ci.commit_time, "
 		"h.name AS host, h.clock, c.name AS \"case\", q.name AS kpi, "
@@ -134,8 +132,6 @@ static const char *const queries[FL_ROWS_N] = {
 		"GROUP BY k.sha, h.id, c.id, r.recipe_id "
 		"ORDER BY h.name, c.name, r.recipe_id, ci.commit_time, k.id",
 	[FL_ROWS_COMMIT] = "SELECT * FROM commit_info WHERE sha = ?",
-	[FL_ROWS_CASE_PARAMS] =
-		"SELECT name AS \"case\", params FROM \"case\" WHERE id = ?",
 	[FL_ROWS_RECIPE] = "SELECT id, hash, doc FROM recipe WHERE id = ?",
 	[FL_ROWS_KERNEL_VALUES] =
 		"SELECT c.name AS \"case\", q.name AS kpi, q.unit, q.better, "

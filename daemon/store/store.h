@@ -327,7 +327,6 @@ int fl_store_report_move(struct fl_store *s, int64_t id, const char *from,
 enum fl_rows {
 	FL_ROWS_TREES,
 	FL_ROWS_KERNELS,
-	FL_ROWS_KERNEL, /* id */
 	FL_ROWS_HOSTS,
 	FL_ROWS_RUNS,
 	FL_ROWS_RUN, /* id */
@@ -344,10 +343,8 @@ enum fl_rows {
 	FL_ROWS_ATTRIBUTIONS, /* bisection id */
 	FL_ROWS_REPORTS,
 	FL_ROWS_RECIPIENTS, /* report id */
-	FL_ROWS_REQUESTS,
 	FL_ROWS_TREND, /* kpi, case pattern (GLOB), host ("" = any), since */
 	FL_ROWS_COMMIT, /* sha (text) */
-	FL_ROWS_CASE_PARAMS, /* case id */
 	FL_ROWS_RECIPE, /* id */
 	FL_ROWS_KERNEL_VALUES, /* kernel id, recipe id */
 	FL_ROWS_CONFIG, /* kernel id */
