@@ -23,7 +23,7 @@ struct fl_opt {
 struct fl_cli;
 
 struct fl_verb {
-	const char *name;
+	const char *name; /* one word, or two: "bisect run" */
 	const char *args; /* for the usage line */
 	const char *help; /* one line */
 	const char *more; /* further lines of --help, or NULL */
@@ -31,6 +31,7 @@ struct fl_verb {
 	struct fl_opt opts[FL_CLI_OPTS];
 	int (*run)(struct fl_cli *cli, struct fl_err *err);
 	bool hidden;
+	bool command; /* takes "-- CMD …" */
 };
 
 struct fl_cli {
@@ -39,6 +40,7 @@ struct fl_cli {
 	bool json;
 	int nargs;
 	const char *args[FL_CLI_ARGS];
+	char **command; /* what stands after "--", ended by NULL; or NULL */
 	const char *values[FL_CLI_OPTS]; /* parallel to verb->opts */
 	struct fl_conf *conf;
 	struct fl_store *store;

@@ -20,7 +20,7 @@ static void print_help(FILE *f)
 	for (size_t g = 0; g < FL_ARRAY_SIZE(groups); g++)
 		for (const struct fl_verb *v = groups[g]; v->name; v++)
 			if (!v->hidden)
-				fprintf(f, "  %-10s %s\n", v->name, v->help);
+				fprintf(f, "  %-12s %s\n", v->name, v->help);
 	fputs("\n  -C DIR     the workspace (default: this folder)\n"
 	      "  -q         no progress, only warnings and errors\n\n"
 	      "'faultline <verb> --help' says more. First steps: faultline(1).\n",
@@ -44,13 +44,28 @@ static void print_verb_help(const struct fl_verb *v)
 	}
 }
 
-static const struct fl_verb *find_verb(const char *name)
+static const struct fl_verb *verb_named(const char *name)
 {
 	for (size_t g = 0; g < FL_ARRAY_SIZE(groups); g++)
 		for (const struct fl_verb *v = groups[g]; v->name; v++)
 			if (!strcmp(v->name, name))
 				return v;
 	return NULL;
+}
+
+/* A verb of two words, such as "bisect run", or of one; *used counts them. */
+static const struct fl_verb *find_verb(int argc, char **argv, int *used)
+{
+	const struct fl_verb *v = NULL;
+
+	if (argc > 1) {
+		_cleanup_free_ char *two =
+			fl_asprintf("%s %s", argv[0], argv[1]);
+
+		v = verb_named(two);
+	}
+	*used = v ? 2 : 1;
+	return v ? v : verb_named(argv[0]);
 }
 
 /* "--name", "--name=value" or "--name value". Returns arguments used. */
@@ -87,6 +102,10 @@ static int parse(struct fl_cli *cli, int argc, char **argv, struct fl_err *err)
 	for (int i = 0; i < argc;) {
 		int used = 1;
 
+		if (cli->verb->command && !strcmp(argv[i], "--")) {
+			cli->command = argv + i + 1;
+			break;
+		}
 		if (!strncmp(argv[i], "--", 2) && argv[i][2]) {
 			used = take_option(cli, argc - i, argv + i, err);
 			if (used < 0)
@@ -109,7 +128,7 @@ static int run(struct fl_cli *cli, int argc, char **argv, struct fl_err *err)
 {
 	int r;
 
-	for (int i = 0; i < argc; i++) {
+	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			print_verb_help(cli->verb);
 			return 0;
@@ -130,7 +149,7 @@ int main(int argc, char **argv)
 {
 	struct fl_cli cli = { .dir = "." };
 	struct fl_err err = { 0 };
-	int i = 1, r;
+	int i = 1, used, r;
 
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 	for (; i < argc && argv[i][0] == '-'; i++) {
@@ -159,13 +178,13 @@ int main(int argc, char **argv)
 		print_help(stdout);
 		return 0;
 	}
-	cli.verb = find_verb(argv[i]);
+	cli.verb = find_verb(argc - i, argv + i, &used);
 	if (!cli.verb) {
 		fl_error("there is no verb '%s'; 'faultline help' lists them",
 			 argv[i]);
 		return 2;
 	}
-	r = run(&cli, argc - i - 1, argv + i + 1, &err);
+	r = run(&cli, argc - i - used, argv + i + used, &err);
 	if (r < 0)
 		fl_error("%s", err.text);
 	if (fflush(stdout) && r >= 0) {
