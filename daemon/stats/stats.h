@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "looks.h"
+#include "modes.h"
 
 double fl_stats_mean(const double *v, size_t n);
 /* Median of n >= 1 values; v is not changed. */
@@ -28,6 +30,18 @@ double fl_stats_permutation(const double *a, size_t na, const double *b,
 			    size_t nb, uint64_t seed, double *min_p);
 
 /*
+ * The same with boots in blocks: labels are dealt anew only within a block,
+ * so that drift between blocks cannot look like an effect. block_a[na] and
+ * block_b[nb] are ids; NULL: one block. The statistic is the sum over blocks
+ * of the values around their block's mean. A block with boots of one side
+ * only adds nothing; when there are no others, p = min_p = 1.
+ */
+double fl_stats_permutation_blocks(const double *a, const int *block_a,
+				   size_t na, const double *b,
+				   const int *block_b, size_t nb, uint64_t seed,
+				   double *min_p);
+
+/*
  * Moderated t (Smyth 2004): variance pooled with the prior (s0sq, d0).
  * d0 = 0: Welch-free ordinary pooled t. Values are logs; effect = mean(b) -
  * mean(a).
@@ -42,6 +56,19 @@ struct fl_ttest fl_stats_moderated_t(const double *a, size_t na,
 				     const double *b, size_t nb, double s0sq,
 				     double d0, double level);
 
+/*
+ * The same within blocks: the effect is the mean of the blocks' differences,
+ * each weighted by na*nb/(na+nb) of that block, and the level of every block
+ * is estimated (two-way analysis of variance without interaction). NULL: one
+ * block, as above. var_image is the variance of an image's own offset
+ * (sa2 of the noise model): boots do not average it away, so twice that is
+ * added to se squared. All NaN when no block holds both sides.
+ */
+struct fl_ttest fl_stats_blocked_t(const double *a, const int *block_a,
+				   size_t na, const double *b,
+				   const int *block_b, size_t nb, double s0sq,
+				   double d0, double var_image, double level);
+
 enum fl_verdict { FL_SAME, FL_BETTER, FL_WORSE, FL_UNCLEAR };
 const char *fl_verdict_str(enum fl_verdict v); /* "same", "better", … */
 int fl_verdict_parse(const char *s); /* negative when unknown */
@@ -55,12 +82,20 @@ struct fl_compare_params {
 	double exact_floor;
 	double s0sq, d0; /* prior of the noise model */
 	uint64_t seed;
+	/* What follows may be zero: one look, one block, images without an
+	 * offset of their own, one mode. */
+	const struct fl_looks *looks; /* NULL: one look with all of alpha */
+	const int *block_a, *block_b; /* ids parallel to a and b, or NULL */
+	double var_image; /* sa2 of the noise model */
+	const struct fl_modes *modes; /* of the history, or NULL */
 };
 
 struct fl_compare_result {
 	enum fl_verdict verdict;
 	/* log ratio head/base and its 1-alpha interval; exact clock: at least
-	 * +-exact_floor. All NaN when there is nothing to compare. */
+	 * +-exact_floor. All NaN when there is nothing to compare. With looks
+	 * alpha is that of this look (wider; holds over all looks together).
+	 * With modes: within the modes, unless their shares moved. */
 	double effect, lo, hi;
 	double p; /* permutation p; NaN under the exact clock */
 	double sd_a, sd_b; /* of the log values */
@@ -68,13 +103,31 @@ struct fl_compare_result {
 	 * infinite); else 0 */
 	double hidden;
 	int shift; /* 1: real and at least delta; never when better is 0 */
+
+	double p_t; /* of the moderated t; NaN under the exact clock */
+	/* p_t / share of this look, at most 1: a p that may be compared with
+	 * all of alpha, and with other series (fdr.h) */
+	double p_look;
+	double p_adjusted; /* set by fl_fdr_results(); else NaN */
+	int look; /* index of this look, 0 without a plan; -1: too few boots */
+	double alpha; /* of this look */
+	size_t more; /* unclear: boots a side of the next look; 0: none */
+	/* With modes: boots in the higher one and Fisher's p of these counts;
+	 * by_modes: the shift is one of the shares. Else 0, NaN, 0. */
+	size_t upper_a, upper_b;
+	double p_modes;
+	int by_modes;
 };
 
 /*
  * Boot values (logs, one a boot) of base (a) and head (b).
  * Wall clock: STATISTICS "Two kernels": better/worse when the permutation p
  * (where it can) and the moderated t are below alpha and |effect| >= delta;
- * same when the 1-2*alpha interval lies inside +-delta; else unclear.
+ * same when the 1-2*alpha interval lies inside +-delta; else unclear. With
+ * looks, alpha is this look's share and "unclear" says in `more` how many
+ * boots a side to have before calling again; call once a look. With blocks of
+ * which none holds both sides the verdict is unclear: drift and effect cannot
+ * be told apart. Without any spread and prior the permutation decides alone.
  * Exact clock: the spread over perturbed runs is the noise; better/worse when
  * |effect| >= max(delta, exact_floor) - a shift -; same when below.
  */
