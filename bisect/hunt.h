@@ -46,16 +46,25 @@ enum fl_hunt_state {
 	FL_HUNT_DONE,
 };
 
-/* One step that was found: a commit, or a set that no test separates. */
+/*
+ * One step that was found: a commit, or a set that no test separates. Of a set
+ * the step as a whole is verified: the first commit that boots and contains
+ * one of it against what boots above all of it.
+ */
 struct fl_hunt_culprit {
 	int commit; /* the most probable one of the set */
 	const int *set; /* most probable first; owned by the hunt */
 	int nset;
 	double confidence; /* posterior mass of the set before verification */
-	bool verified; /* against every parent; a set of one only */
+	/* Against every parent, or what is above a parent that cannot be
+	 * tested; a set of one only. */
+	bool verified;
 	int parent; /* the nearest parent in value; -1: not measured */
 	double effect, lo, hi; /* culprit minus parent, log ratio, 95 % */
-	double share, share_lo, share_hi; /* of the whole change */
+	/* Of the whole change (Fieller 1954): negative when it goes the other
+	 * way; infinite where the whole change may be nil. NaN like effect
+	 * while nothing was measured. */
+	double share, share_lo, share_hi;
 };
 
 enum fl_hunt_end {
@@ -77,7 +86,9 @@ struct fl_hunt *fl_hunt_new(const struct fl_bisect_commit *commits, int n,
 			    const struct fl_hunt_params *params);
 void fl_hunt_free(struct fl_hunt *h);
 
-/* One boot value (log) of a commit. -1: not finite. */
+/* One boot value (log) of a commit. -1: not finite. To go on after a restart
+ * add and skip in the order in which things were measured; updates between
+ * them change nothing. */
 int fl_hunt_add(struct fl_hunt *h, int commit, enum fl_hunt_role role,
 		double log_value);
 /* The commit cannot be tested. */
@@ -93,10 +104,11 @@ int fl_hunt_next(const struct fl_hunt *h, int k, struct fl_hunt_ask *out);
 
 /* Of the search that is going on (or was the last), over all n commits. */
 const double *fl_hunt_posterior(const struct fl_hunt *h);
-/* The end points and noise of the whole range. */
+/* The levels and noise of the whole range, when it was searched last. */
 void fl_hunt_levels(const struct fl_hunt *h, struct fl_bisect_levels *ret);
 enum fl_hunt_end fl_hunt_ended(const struct fl_hunt *h);
-/* In order of the commits; valid until the next update. */
+/* In order of the commits; valid until the next update. With NOT_VERIFIED the
+ * last candidate that was rejected. */
 const struct fl_hunt_culprit *fl_hunt_culprits(const struct fl_hunt *h, int *n);
 /* Boots so far, verification included. */
 int fl_hunt_boots(const struct fl_hunt *h);
