@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The permutation test on the difference of two means. Called by verdict.c
- * and by whoever judges boot values; pure, random splits come from the
- * caller's seed; nothing here fails.
+ * The permutation test on the difference of two means, within strata. Called
+ * by verdict.c and by whoever judges boot values; pure, random splits come
+ * from the caller's seed; nothing here fails.
+ *
+ * With values centred in each stratum the weighted difference of means is a
+ * fixed multiple of the sum of one side, so that sums are compared instead.
  */
-#include "stats.h"
+#include "strata.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include "../util/err.h"
 
 #define EXACT_MAX 200000.0
@@ -18,12 +19,22 @@
  * splits. */
 #define RANDOM_WORK 200000000.0
 
-/* All values around their common mean; the smaller side is the one drawn. */
-struct pool {
+/* A stratum with both sides: the smaller one is drawn. */
+struct part {
 	double *v;
 	size_t n, k;
-	double observed; /* |sum of the drawn side| */
+	double sign; /* of the drawn side's sum in the sum of side b */
+	double *sums; /* of every split (all_splits), signed */
+	size_t nsums;
+};
+
+struct pool {
+	struct part *part;
+	size_t n;
+	size_t drawn; /* sum of k */
+	double observed; /* |sum of side b| */
 	double slack; /* rounding: sums this close count as equal */
+	double hits;
 };
 
 /* splitmix64: one 64-bit state, any seed is fine. */
@@ -54,22 +65,19 @@ static double splits(size_t n, size_t k)
 	return c;
 }
 
-/*
- * With the values centred, the difference of means is a fixed multiple of the
- * drawn side's sum, so that sums can be compared instead.
- */
 static bool extreme(const struct pool *p, double sum)
 {
 	return fabs(sum) >= p->observed - p->slack;
 }
 
-static double all_splits(const struct pool *p, double total)
+/* The sum of every choice of k out of the part's n values. */
+static void list_sums(struct part *p, size_t total)
 {
 	_cleanup_free_ size_t *at = fl_calloc(p->k, sizeof(*at));
 	_cleanup_free_ double *sum = fl_calloc(p->k + 1, sizeof(*sum));
 	size_t i = 0;
-	double hits = 0;
 
+	p->sums = fl_calloc(total, sizeof(*p->sums));
 	/* sum[i] is that of the first i members; only those behind the member
 	 * that moved are summed anew. */
 	for (;;) {
@@ -78,88 +86,137 @@ static double all_splits(const struct pool *p, double total)
 			if (i + 1 < p->k)
 				at[i + 1] = at[i] + 1;
 		}
-		hits += extreme(p, sum[p->k]);
+		p->sums[p->nsums++] = p->sign * sum[p->k];
 		while (i > 0 && at[i - 1] == p->n - p->k + i - 1)
 			i--;
 		if (!i)
 			break;
 		at[--i]++;
 	}
-	return hits / total;
+}
+
+/* Every combination of the parts' splits; at most 17 parts deep. */
+static void combine(struct pool *p, size_t at, double sum)
+{
+	const struct part *part = &p->part[at];
+
+	for (size_t i = 0; i < part->nsums; i++) {
+		if (at + 1 < p->n)
+			combine(p, at + 1, sum + part->sums[i]);
+		else
+			p->hits += extreme(p, sum + part->sums[i]);
+	}
 }
 
 static double random_splits(struct pool *p, size_t m, uint64_t seed)
 {
-	size_t hits = 0;
-
 	for (size_t s = 0; s < m; s++) {
 		double sum = 0;
 
-		for (size_t i = 0; i < p->k; i++) {
-			size_t j = i + random_below(&seed, p->n - i);
-			double t = p->v[i];
+		for (size_t j = 0; j < p->n; j++) {
+			struct part *q = &p->part[j];
+			double drawn = 0;
 
-			p->v[i] = p->v[j];
-			p->v[j] = t;
-			sum += p->v[i];
+			for (size_t i = 0; i < q->k; i++) {
+				size_t o = i + random_below(&seed, q->n - i);
+				double t = q->v[i];
+
+				q->v[i] = q->v[o];
+				q->v[o] = t;
+				drawn += q->v[i];
+			}
+			sum += q->sign * drawn;
 		}
-		hits += extreme(p, sum);
+		p->hits += extreme(p, sum);
 	}
-	return (double)(hits + 1) / (double)(m + 1);
+	return (p->hits + 1) / (double)(m + 1);
 }
 
-static void fill_pool(struct pool *p, const double *a, size_t na,
-		      const double *b, size_t nb)
+/* Returns the number of splits; *mirrored: each has its mirror image. */
+static double fill_pool(struct pool *p, const struct fl_strata *s,
+			bool *mirrored)
 {
-	double mean = 0, scale = 0, sum = 0;
+	double total = 1, sum = 0, scale = 0;
 
-	p->n = na + nb;
-	p->k = na;
-	p->v = fl_calloc(p->n, sizeof(*p->v));
-	memcpy(p->v, a, na * sizeof(*a));
-	memcpy(p->v + na, b, nb * sizeof(*b));
-	for (size_t i = 0; i < p->n; i++)
-		mean += (p->v[i] - mean) / (double)(i + 1);
-	for (size_t i = 0; i < p->n; i++) {
-		p->v[i] -= mean;
-		scale += fabs(p->v[i]);
+	*p = (struct pool){ .part = fl_calloc(s->n + 1, sizeof(*p->part)) };
+	*mirrored = true;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct fl_stratum *t = &s->s[i];
+		struct part *q = &p->part[p->n];
+		bool draw_a = t->na < t->nb;
+
+		if (!t->na || !t->nb)
+			continue;
+		p->n++;
+		*q = (struct part){ .v = t->a,
+				    .n = t->na + t->nb,
+				    .k = draw_a ? t->na : t->nb,
+				    .sign = draw_a ? -1 : 1 };
+		*mirrored &= t->na == t->nb;
+		p->drawn += q->k;
+		total *= splits(q->n, q->k);
+		for (size_t j = 0; j < q->n; j++)
+			scale += fabs(t->a[j]);
+		for (size_t j = 0; j < t->nb; j++)
+			sum += t->b[j];
 	}
-	for (size_t i = 0; i < na; i++)
-		sum += p->v[i];
 	p->observed = fabs(sum);
 	p->slack = 1e-12 * scale;
+	return total;
+}
+
+double fl_strata_permutation(struct fl_strata *s, uint64_t seed, double *min_p)
+{
+	size_t m = RANDOM_SPLITS;
+	struct pool p;
+	bool mirrored;
+	double total, r = 1, least = 1;
+
+	total = fill_pool(&p, s, &mirrored);
+	if (!p.n || !isfinite(p.slack)) {
+		/* nothing to deal out, or no numbers */
+	} else if (total <= EXACT_MAX) {
+		for (size_t i = 0; i < p.n; i++)
+			list_sums(&p.part[i],
+				  (size_t)splits(p.part[i].n, p.part[i].k));
+		combine(&p, 0, 0);
+		r = p.hits / total;
+		least = (mirrored ? 2 : 1) / total;
+	} else {
+		if ((double)p.drawn * (double)m > RANDOM_WORK)
+			m = (size_t)(RANDOM_WORK / (double)p.drawn);
+		if (m < 999)
+			m = 999;
+		r = random_splits(&p, m, seed);
+		least = 1 / (double)(m + 1);
+	}
+	for (size_t i = 0; i < p.n; i++)
+		free(p.part[i].sums);
+	free(p.part);
+	if (min_p)
+		*min_p = least;
+	return r;
+}
+
+double fl_stats_permutation_blocks(const double *a, const int *block_a,
+				   size_t na, const double *b,
+				   const int *block_b, size_t nb, uint64_t seed,
+				   double *min_p)
+{
+	const struct fl_side sa = { a, block_a, NULL, na };
+	const struct fl_side sb = { b, block_b, NULL, nb };
+	struct fl_strata s;
+	double p;
+
+	fl_strata_init(&s, &sa, &sb);
+	p = fl_strata_permutation(&s, seed, min_p);
+	fl_strata_clear(&s);
+	return p;
 }
 
 double fl_stats_permutation(const double *a, size_t na, const double *b,
 			    size_t nb, uint64_t seed, double *min_p)
 {
-	size_t k = na < nb ? na : nb, m = RANDOM_SPLITS;
-	struct pool p;
-	double total, r;
-
-	if (min_p)
-		*min_p = 1;
-	if (!na || !nb)
-		return 1;
-	if (na <= nb)
-		fill_pool(&p, a, na, b, nb);
-	else
-		fill_pool(&p, b, nb, a, na);
-	total = splits(na + nb, k);
-	if (total <= EXACT_MAX) {
-		r = all_splits(&p, total);
-		/* Of equal sides each split has a mirror image. */
-		if (min_p)
-			*min_p = (na == nb ? 2 : 1) / total;
-	} else {
-		if ((double)k * (double)m > RANDOM_WORK)
-			m = (size_t)(RANDOM_WORK / (double)k);
-		if (m < 999)
-			m = 999;
-		r = random_splits(&p, m, seed);
-		if (min_p)
-			*min_p = 1 / (double)(m + 1);
-	}
-	free(p.v);
-	return r;
+	return fl_stats_permutation_blocks(a, NULL, na, b, NULL, nb, seed,
+					   min_p);
 }

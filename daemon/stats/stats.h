@@ -111,7 +111,8 @@ struct fl_compare_result {
 	double p_adjusted; /* set by fl_fdr_results(); else NaN */
 	int look; /* index of this look, 0 without a plan; -1: too few boots */
 	double alpha; /* of this look */
-	size_t more; /* unclear: boots a side of the next look; 0: none */
+	size_t next; /* boots a side of the next look; 0: there is none */
+	size_t more; /* the same when it is wanted: judged, and unclear */
 	/* With modes: boots in the higher one and Fisher's p of these counts;
 	 * by_modes: the shift is one of the shares. Else 0, NaN, 0. */
 	size_t upper_a, upper_b;

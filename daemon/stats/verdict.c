@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Two kernels: the moderated t-test, the verdict, and the verification of a
- * culprit against its parent. Called by the compare and bisect state machines;
+ * Two kernels: the verdict, and the verification of a culprit against its
+ * parent. Called by the compare and bisect state machines;
  * pure, and bad input gives NaN and "unclear", never an error.
  */
 #define MATHLIB_STANDALONE 1
@@ -10,57 +10,17 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include "../util/err.h"
+#include "strata.h"
 
-static double squares(const double *v, size_t n)
-{
-	double mean = fl_stats_mean(v, n), s = 0;
-
-	for (size_t i = 0; i < n; i++)
-		s += (v[i] - mean) * (v[i] - mean);
-	return s;
-}
-
-static struct fl_ttest nothing(void)
-{
-	return (struct fl_ttest){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
-}
-
-struct fl_ttest fl_stats_moderated_t(const double *a, size_t na,
-				     const double *b, size_t nb, double s0sq,
-				     double d0, double level)
-{
-	struct fl_ttest r = nothing();
-	double own, var, half;
-
-	if (!na || !nb || !(d0 >= 0) || (d0 > 0 && !(s0sq >= 0)) ||
-	    !(level > 0 && level < 1))
-		return r;
-	own = (double)(na + nb) - 2;
-	if (own + d0 <= 0)
-		return r;
-	r.effect = fl_stats_mean(b, nb) - fl_stats_mean(a, na);
-	if (isinf(d0))
-		var = s0sq;
-	else if (d0 > 0)
-		var = (squares(a, na) + squares(b, nb) + d0 * s0sq) /
-		      (own + d0);
-	else
-		var = (squares(a, na) + squares(b, nb)) / own;
-	r.df = own + d0;
-	r.se = sqrt(var * (1 / (double)na + 1 / (double)nb));
-	if (isnan(r.effect) || isnan(r.se))
-		return nothing();
-	if (r.effect == 0)
-		r.t = 0;
-	else
-		r.t = r.effect / r.se; /* infinite without any spread */
-	r.p = 2 * pt(-fabs(r.t), r.df, 1, 0);
-	half = r.se * qt(0.5 + level / 2, r.df, 1, 0);
-	r.lo = r.effect - half;
-	r.hi = r.effect + half;
-	return r;
-}
+/* Log values that spread less than this do not spread: no t-test is built on
+ * the rounding of a clock. */
+#define NO_SPREAD 1e-9
+/* Of alpha, when boots have two modes: for a shift within them, the rest for
+ * their shares. */
+#define WITHIN_SHARE 0.8
 
 static const char *const verdicts[] = { [FL_SAME] = "same",
 					[FL_BETTER] = "better",
@@ -107,7 +67,6 @@ static void compare_exact(const struct fl_ttest *t,
 			  const struct fl_compare_params *p,
 			  struct fl_compare_result *r)
 {
-	r->p = NAN;
 	r->lo = fmin(t->lo, r->effect - p->exact_floor);
 	r->hi = fmax(t->hi, r->effect + p->exact_floor);
 	if (fabs(r->effect) >= fmax(p->delta, p->exact_floor))
@@ -116,37 +75,150 @@ static void compare_exact(const struct fl_ttest *t,
 		r->verdict = FL_SAME;
 }
 
-static void compare_wall(const double *a, size_t na, const double *b, size_t nb,
-			 const struct fl_ttest *t,
-			 const struct fl_compare_params *p,
-			 struct fl_compare_result *r)
-{
-	struct fl_ttest tost;
-	double min_p;
-	bool real;
+/* Both tests on one way of pairing like with like. */
+struct look {
+	struct fl_ttest t, tost;
+	double p, min_p;
+	double alpha;
+};
 
-	r->p = fl_stats_permutation(a, na, b, nb, p->seed, &min_p);
-	if (isnan(t->p)) {
-		r->hidden = HUGE_VAL;
-		return;
-	}
+static void take_look(struct fl_strata *s, const struct fl_compare_params *p,
+		      double s0sq, double alpha, struct look *l)
+{
+	l->alpha = alpha;
+	l->t = fl_strata_t(s, s0sq, p->d0, p->var_image, 1 - alpha);
+	l->tost = fl_strata_t(s, s0sq, p->d0, p->var_image, 1 - 2 * alpha);
+	l->p = fl_strata_permutation(s, p->seed, &l->min_p);
+}
+
+static bool real(const struct look *l)
+{
+	if (isnan(l->t.p))
+		return false;
+	/* Without any spread t knows nothing. */
+	if (l->t.se < NO_SPREAD)
+		return l->p < l->alpha;
 	/* Few boots cannot reach alpha by permutation: t decides alone. */
-	real = t->p < p->alpha && (min_p > p->alpha || r->p < p->alpha);
-	tost = fl_stats_moderated_t(a, na, b, nb, p->s0sq, p->d0,
-				    1 - 2 * p->alpha);
-	if (real && fabs(r->effect) >= p->delta)
+	return l->t.p < l->alpha && (l->min_p >= l->alpha || l->p < l->alpha);
+}
+
+static bool same(const struct look *l, double delta)
+{
+	/* Without spread: as many boots as would have shown a difference. */
+	if (l->t.se < NO_SPREAD && l->min_p >= l->alpha)
+		return false;
+	return l->tost.lo > -delta && l->tost.hi < delta;
+}
+
+/* The two sides of a wall-clock comparison. */
+struct pair {
+	struct fl_side a, b;
+	const struct fl_compare_params *params;
+	struct fl_compare_result *ret;
+	double alpha;
+};
+
+static void show(struct fl_compare_result *r, const struct look *l)
+{
+	r->lo = l->t.lo;
+	r->hi = l->t.hi;
+	r->p = l->p;
+	r->p_t = l->t.se < NO_SPREAD ? l->p : l->t.p;
+	if (!isnan(l->t.effect))
+		r->effect = l->t.effect;
+}
+
+/*
+ * Two modes: like is compared with like, and the shares of the modes by
+ * themselves; *whole is the look at the plain means.
+ */
+static void compare_modes(struct pair *c, int *upper, const struct look *whole)
+{
+	const struct fl_compare_params *p = c->params;
+	struct fl_compare_result *r = c->ret;
+	size_t na = c->a.n, nb = c->b.n;
+	struct fl_strata s;
+	struct look in;
+
+	c->a.mode = upper;
+	c->b.mode = upper + na;
+	for (size_t i = 0; i < na; i++)
+		r->upper_a += (size_t)upper[i];
+	for (size_t i = 0; i < nb; i++)
+		r->upper_b += (size_t)upper[na + i];
+	r->p_modes = fl_modes_fisher(r->upper_a, na, r->upper_b, nb);
+	fl_strata_init(&s, &c->a, &c->b);
+	take_look(&s, p, p->s0sq * p->modes->within, WITHIN_SHARE * c->alpha,
+		  &in);
+	fl_strata_clear(&s);
+	if (r->p_modes < (1 - WITHIN_SHARE) * c->alpha) {
+		if (fabs(whole->t.effect) >= p->delta)
+			say_changed(p, r);
+		r->by_modes = r->shift;
+	} else if (!isnan(in.t.p)) {
+		show(r, &in);
+		if (real(&in) && fabs(in.t.effect) >= p->delta)
+			say_changed(p, r);
+	}
+	r->p_t = fmin(r->p_modes / (1 - WITHIN_SHARE), 1);
+	if (!isnan(in.t.p))
+		r->p_t = fmin(r->p_t, in.t.p / WITHIN_SHARE);
+}
+
+static void compare_wall(struct pair *c)
+{
+	const struct fl_compare_params *p = c->params;
+	struct fl_compare_result *r = c->ret;
+	size_t n = c->a.n + c->b.n;
+	struct fl_strata s;
+	struct look whole;
+
+	fl_strata_init(&s, &c->a, &c->b);
+	take_look(&s, p, p->s0sq, c->alpha, &whole);
+	fl_strata_clear(&s);
+	show(r, &whole);
+	if (p->modes && p->modes->bimodal) {
+		_cleanup_free_ int *upper = fl_calloc(n, sizeof(*upper));
+		_cleanup_free_ double *v = fl_calloc(n, sizeof(*v));
+
+		memcpy(v, c->a.v, c->a.n * sizeof(*v));
+		memcpy(v + c->a.n, c->b.v, c->b.n * sizeof(*v));
+		fl_modes_assign(p->modes, v, n, upper);
+		compare_modes(c, upper, &whole);
+	} else if (real(&whole) && fabs(r->effect) >= p->delta) {
 		say_changed(p, r);
-	else if (tost.lo > -p->delta && tost.hi < p->delta)
+	}
+	if (!r->shift && same(&whole, p->delta))
 		r->verdict = FL_SAME;
 	if (r->verdict == FL_UNCLEAR)
-		r->hidden = fmax(fabs(t->lo), fabs(t->hi));
+		r->hidden = isnan(whole.t.lo) ?
+				    HUGE_VAL :
+				    fmax(fabs(whole.t.lo), fabs(whole.t.hi));
+}
+
+/* Of which look these boots are, and what it may spend. */
+static double share_of_look(const struct fl_compare_params *p, size_t na,
+			    size_t nb, struct fl_compare_result *r)
+{
+	double share = 1;
+
+	r->look = fl_looks_at(p->looks, na, nb);
+	r->next = fl_looks_next(p->looks, na, nb);
+	if (p->looks && p->looks->n)
+		share = p->looks->share[r->look < 0 ? 0 : r->look];
+	r->alpha = p->alpha * share;
+	return share;
 }
 
 void fl_stats_compare(const double *a, size_t na, const double *b, size_t nb,
 		      const struct fl_compare_params *params,
 		      struct fl_compare_result *ret)
 {
-	struct fl_ttest t;
+	struct pair c = { .a = { a, params->block_a, NULL, na },
+			  .b = { b, params->block_b, NULL, nb },
+			  .params = params,
+			  .ret = ret };
+	double share;
 
 	*ret = (struct fl_compare_result){ .verdict = FL_UNCLEAR,
 					   .effect = NAN,
@@ -155,21 +227,44 @@ void fl_stats_compare(const double *a, size_t na, const double *b, size_t nb,
 					   .p = NAN,
 					   .sd_a = NAN,
 					   .sd_b = NAN,
+					   .p_t = NAN,
+					   .p_look = NAN,
+					   .p_adjusted = NAN,
+					   .p_modes = NAN,
 					   .hidden = HUGE_VAL };
-	if (!na || !nb || !all_finite(a, na) || !all_finite(b, nb))
+	share = share_of_look(params, na, nb, ret);
+	if (!all_finite(a, na) || !all_finite(b, nb))
+		return;
+	if (params->better)
+		ret->more = ret->next;
+	if (!na || !nb)
 		return;
 	ret->hidden = 0;
 	ret->effect = fl_stats_mean(b, nb) - fl_stats_mean(a, na);
 	ret->sd_a = fl_stats_sd(a, na);
 	ret->sd_b = fl_stats_sd(b, nb);
-	t = fl_stats_moderated_t(a, na, b, nb, params->s0sq, params->d0,
-				 1 - params->alpha);
-	ret->lo = t.lo;
-	ret->hi = t.hi;
-	if (params->exact_floor > 0)
+	if (params->exact_floor > 0) {
+		struct fl_ttest t =
+			fl_stats_moderated_t(a, na, b, nb, params->s0sq,
+					     params->d0, 1 - params->alpha);
+
+		ret->alpha = params->alpha;
 		compare_exact(&t, params, ret);
-	else
-		compare_wall(a, na, b, nb, &t, params, ret);
+		ret->more = ret->next = 0;
+		return;
+	}
+	c.alpha = ret->alpha;
+	compare_wall(&c);
+	if (ret->look < 0) {
+		/* Before the first look nothing is decided. */
+		ret->verdict = FL_UNCLEAR;
+		ret->shift = ret->by_modes = 0;
+		ret->hidden = HUGE_VAL;
+	}
+	if (ret->look >= 0 && !isnan(ret->p_t))
+		ret->p_look = fmin(1, ret->p_t / share);
+	if (ret->verdict != FL_UNCLEAR)
+		ret->more = 0;
 }
 
 /*
