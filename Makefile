@@ -98,7 +98,7 @@ $(DEMO): $(wildcard tests/demo/*.c) $(LIB)
 		$(wildcard tests/demo/*.c) $(LIB) $(LDLIBS)
 
 .PHONY: demo check check-unit check-t check-boot check-layers check-san lint \
-	analyze bench-bisect bench-overhead bench-perturb \
+	analyze bench-bisect bench-detect bench-overhead bench-perturb \
 	install clean help tests-deps
 demo:
 	$(Q)tests/install-deps.sh demo
@@ -128,6 +128,8 @@ check-san:
 		SAN=address,undefined check-unit check-t
 
 bench-bisect: $(B)/tests/bench-bisect
+	$(Q)$<
+bench-detect: $(B)/tests/bench-detect
 	$(Q)$<
 bench-overhead:
 	$(Q)B=$(B) tests/bench/overhead.sh
@@ -175,6 +177,7 @@ help:
 	@echo 'lint         format, layers, shell, man pages, cppcheck'
 	@echo 'analyze      clang-tidy'
 	@echo 'bench-bisect   the engine beside plain git bisect'
+	@echo 'bench-detect   change points of histories beside two other ways'
 	@echo 'bench-perturb  the noise of the exact clock, after make demo'
 	@echo 'bench-overhead nightly against its raw work, after make demo'
 	@echo 'install      DESTDIR, PREFIX;  clean'
