@@ -58,6 +58,8 @@ int fl_git_mirror(const char *path, const char *url, fl_git_progress_fn fn,
  * search upwards). -ENOENT USER when path is none.
  */
 int fl_git_open(const char *path, struct fl_git **ret, struct fl_err *err);
+/* The same, searched for upwards from path as git does. */
+int fl_git_discover(const char *path, struct fl_git **ret, struct fl_err *err);
 void fl_git_free(struct fl_git *g);
 FL_DEFINE_FREEP(fl_git_free, struct fl_git)
 /* The repository's own folder (…/.git or the bare folder); owned by g. */
@@ -110,6 +112,13 @@ struct fl_git_range {
 
 int fl_git_range(struct fl_git *g, const char *good, const char *bad,
 		 struct fl_git_range *ret, struct fl_err *err);
+/*
+ * The same along first parents alone: one line of commits, `touched` of each
+ * as against its first parent, so that a merge stands for all that it brought.
+ */
+int fl_git_range_first_parent(struct fl_git *g, const char *good,
+			      const char *bad, struct fl_git_range *ret,
+			      struct fl_err *err);
 void fl_git_range_clear(struct fl_git_range *r);
 
 /*
@@ -125,6 +134,21 @@ void fl_git_range_clear(struct fl_git_range *r);
  */
 int fl_git_checkout(struct fl_git *g, const char *sha, const char *dir,
 		    fl_git_progress_fn fn, void *arg, struct fl_err *err);
+
+/*
+ * For commands of the user's own: a linked work tree of g at dir (absolute) as
+ * `git worktree add --detach` makes it, so that git commands in there see
+ * commit sha. HEAD and index are its own; no branch is touched. Made when
+ * missing, moved otherwise, a killed move completed. Tracked files are as in
+ * the commit afterwards, whoever changed them; those that were so already keep
+ * their time stamps, and untracked files stay. Submodules and contents behind
+ * external filters (git-lfs) are left as they are. `name` is its name in
+ * <repository>/worktrees; the caller sees to it that one process uses it.
+ */
+int fl_git_linked(struct fl_git *g, const char *name, const char *dir,
+		  const char *sha, struct fl_err *err);
+int fl_git_linked_remove(struct fl_git *g, const char *name, const char *dir,
+			 struct fl_err *err);
 
 /* One file of a commit; -ENOENT when it is not there, bounded by max. */
 int fl_git_read_file(struct fl_git *g, const char *sha, const char *path,

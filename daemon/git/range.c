@@ -24,8 +24,8 @@ static int add_path(const char *path, const git_tree_entry *now _unused_,
 	return 0;
 }
 
-static int touched(struct fl_git *g, const git_commit *c, struct fl_strv *ret,
-		   struct fl_err *err)
+static int touched(struct fl_git *g, const git_commit *c, bool first,
+		   struct fl_strv *ret, struct fl_err *err)
 {
 	unsigned int n = git_commit_parentcount(c), got = 0;
 	_cleanup_(git_tree_freep) git_tree *now = NULL;
@@ -36,6 +36,8 @@ static int touched(struct fl_git *g, const git_commit *c, struct fl_strv *ret,
 		return fl_err_set(err, -E2BIG, FL_E_USER,
 				  "a commit of tree '%s' has %u parents",
 				  g->path, n);
+	if (first && n)
+		n = 1;
 	r = git_commit_tree(&now, c);
 	for (; r == 0 && got < n; got++) {
 		_cleanup_(git_commit_freep) git_commit *p = NULL;
@@ -55,7 +57,7 @@ static int touched(struct fl_git *g, const git_commit *c, struct fl_strv *ret,
 	return r;
 }
 
-static int add_commit(struct fl_git *g, const git_oid *id,
+static int add_commit(struct fl_git *g, const git_oid *id, bool first,
 		      struct fl_git_range *ret, size_t *cap, struct fl_err *err)
 {
 	_cleanup_(git_commit_freep) git_commit *c = NULL;
@@ -74,11 +76,11 @@ static int add_commit(struct fl_git *g, const git_oid *id,
 	}
 	fl_git_fill(c, &ret->commits[ret->n]);
 	ret->touched[ret->n] = (struct fl_strv){ 0 };
-	return touched(g, c, &ret->touched[ret->n++], err);
+	return touched(g, c, first, &ret->touched[ret->n++], err);
 }
 
 static int walk(struct fl_git *g, const git_commit *good, const git_commit *bad,
-		struct fl_git_range *range, struct fl_err *err)
+		bool first, struct fl_git_range *range, struct fl_err *err)
 {
 	_cleanup_(git_revwalk_freep) git_revwalk *walk = NULL;
 	size_t cap = 0;
@@ -88,12 +90,14 @@ static int walk(struct fl_git *g, const git_commit *good, const git_commit *bad,
 	if (r == 0)
 		r = git_revwalk_sorting(walk, GIT_SORT_TOPOLOGICAL |
 						      GIT_SORT_REVERSE);
+	if (r == 0 && first)
+		r = git_revwalk_simplify_first_parent(walk);
 	if (r == 0)
 		r = git_revwalk_push(walk, git_commit_id(bad));
 	if (r == 0)
 		r = git_revwalk_hide(walk, git_commit_id(good));
 	while (r == 0 && (r = git_revwalk_next(&id, walk)) == 0) {
-		r = add_commit(g, &id, range, &cap, err);
+		r = add_commit(g, &id, first, range, &cap, err);
 		if (r < 0)
 			return r;
 	}
@@ -104,8 +108,8 @@ static int walk(struct fl_git *g, const git_commit *good, const git_commit *bad,
 	return 0;
 }
 
-int fl_git_range(struct fl_git *g, const char *good, const char *bad,
-		 struct fl_git_range *ret, struct fl_err *err)
+static int range_of(struct fl_git *g, const char *good, const char *bad,
+		    bool first, struct fl_git_range *ret, struct fl_err *err)
 {
 	_cleanup_(fl_git_range_clear) struct fl_git_range range = { 0 };
 	_cleanup_(git_commit_freep) git_commit *cg = NULL, *cb = NULL;
@@ -116,12 +120,25 @@ int fl_git_range(struct fl_git *g, const char *good, const char *bad,
 	if (r == 0)
 		r = fl_git_lookup(g, bad, &cb, err);
 	if (r == 0)
-		r = walk(g, cg, cb, &range, err);
+		r = walk(g, cg, cb, first, &range, err);
 	if (r < 0)
 		return r;
 	*ret = range;
 	range = (struct fl_git_range){ 0 };
 	return 0;
+}
+
+int fl_git_range(struct fl_git *g, const char *good, const char *bad,
+		 struct fl_git_range *ret, struct fl_err *err)
+{
+	return range_of(g, good, bad, false, ret, err);
+}
+
+int fl_git_range_first_parent(struct fl_git *g, const char *good,
+			      const char *bad, struct fl_git_range *ret,
+			      struct fl_err *err)
+{
+	return range_of(g, good, bad, true, ret, err);
 }
 
 void fl_git_range_clear(struct fl_git_range *r)

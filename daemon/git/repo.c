@@ -53,17 +53,18 @@ void fl_git_shutdown(void)
 	git_libgit2_shutdown();
 }
 
-int fl_git_open(const char *path, struct fl_git **ret, struct fl_err *err)
+static int open_repo(const char *path, unsigned int flags, struct fl_git **ret,
+		     struct fl_err *err)
 {
 	_cleanup_(fl_git_freep) struct fl_git *g = fl_calloc(1, sizeof(*g));
 	size_t n;
-	/* No search upwards: a wrong path must not open what lies around it. */
-	int r = git_repository_open_ext(&g->repo, path,
-					GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
+	int r = git_repository_open_ext(&g->repo, path, flags, NULL);
 
 	if (r == GIT_ENOTFOUND)
-		return fl_err_set(err, -ENOENT, FL_E_USER,
-				  "'%s' is not a git repository", path);
+		return fl_err_set(
+			err, -ENOENT, FL_E_USER,
+			"'%s' is not %sa git repository", path,
+			flags & GIT_REPOSITORY_OPEN_NO_SEARCH ? "" : "in ");
 	if (r < 0)
 		return fl_git_fail(err, r, FL_E_INFRA,
 				   "cannot open repository '%s'", path);
@@ -73,6 +74,17 @@ int fl_git_open(const char *path, struct fl_git **ret, struct fl_err *err)
 		g->path[--n] = '\0';
 	*ret = fl_steal(g);
 	return 0;
+}
+
+int fl_git_open(const char *path, struct fl_git **ret, struct fl_err *err)
+{
+	/* No search upwards: a wrong path must not open what lies around it. */
+	return open_repo(path, GIT_REPOSITORY_OPEN_NO_SEARCH, ret, err);
+}
+
+int fl_git_discover(const char *path, struct fl_git **ret, struct fl_err *err)
+{
+	return open_repo(path, 0, ret, err);
 }
 
 void fl_git_free(struct fl_git *g)
