@@ -25,5 +25,14 @@ void fl_log_at(enum fl_log_level level, const char *fmt, ...) _printf_(2, 3);
  */
 void fl_progress(const char *fmt, ...) _printf_(1, 2);
 void fl_progress_end(void);
+/* Is progress wanted, and stderr a terminal? */
+bool fl_progress_live(void);
+/*
+ * Several lines in place of the progress line, where it is live; "\n" between
+ * them, cut where the terminal ends.
+ */
+void fl_progress_block(const char *text);
+/* A line of progress that stays: as fl_info(), without the program's name. */
+void fl_note(const char *fmt, ...) _printf_(1, 2);
 
 #endif
