@@ -17,7 +17,7 @@ struct fl_opt {
 	const char *help;
 };
 
-#define FL_CLI_OPTS 12
+#define FL_CLI_OPTS 14
 #define FL_CLI_ARGS 32
 
 struct fl_cli;

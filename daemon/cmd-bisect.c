@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "cli.h"
+#include "cmd-bisect-run.h"
 
 static int list(struct fl_cli *cli, struct fl_err *err)
 {
@@ -291,5 +292,31 @@ const struct fl_verb fl_verbs_bisect[] = {
 		    { "host", "HOST", "which host (default: the first)" },
 		    { "tree", "TREE", "which tree (when there are several)" } },
 	  .run = run_bisect },
+	{ .name = "bisect run",
+	  .args = "--good REV [--bad REV] [options] -- CMD...",
+	  .help = "find the commit that moved the number CMD prints, anywhere",
+	  .more = "Works in any git repository and needs no workspace. CMD runs in a work tree\n"
+		  "of its own; the last line it prints has to be one number above zero (and a\n"
+		  "unit, perhaps). Exit status 125, any other failure, or no number: this commit\n"
+		  "cannot be tested. The number may be noisy and may rise or fall.",
+	  .max_args = 0,
+	  .opts = { { "good", "REV", "from here (the older end)" },
+		    { "bad", "REV", "to here (default: HEAD)" },
+		    { "repo", "DIR", "the repository (default: this folder)" },
+		    { "path", "P,...",
+		      "only commits that touch these can do it" },
+		    { "first-parent", NULL, "merges stand for their branches" },
+		    { "exact", NULL, "the number repeats: few runs will do" },
+		    { "threshold", "X%",
+		      "smallest change of interest (2%; exact 0.1%)" },
+		    { "confidence", "P", "probability to stop at (0.95)" },
+		    { "max-runs", "N", "budget (200)" },
+		    { "timeout", "SEC", "of one run (default: none)" },
+		    { "state", "DIR",
+		      "journal and work tree (default: in .git)" },
+		    { "resume", NULL, "go on with a hunt that was interrupted" },
+		    { "restart", NULL, "begin it anew" } },
+	  .run = fl_cmd_bisect_run,
+	  .command = true },
 	{ .name = NULL },
 };

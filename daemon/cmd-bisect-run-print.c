@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* bisect run: the answer in words. Texts of commits were made printable. */
+#include "cmd-bisect-run.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+#include "bisect-run.h"
+#include "util/clock.h"
+
+#define WIDTH 79
+#define LABEL 14
+#define SHOWN 10
+#define GLUE '\1' /* a blank at which no line is broken */
+
+static const char *str(const json_t *j, const char *key)
+{
+	return fl_json_str_or(j, key, "");
+}
+
+static double num(const json_t *j, const char *key)
+{
+	return fl_json_num_or(j, key, NAN);
+}
+
+static int whole(const json_t *j, const char *key)
+{
+	return (int)fl_json_int_or(j, key, 0);
+}
+
+static int columns(const char *s)
+{
+	int n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+/* A label, and beside it a text that is broken at blanks. */
+static void row(const char *label, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static void row(const char *label, const char *fmt, ...)
+{
+	char *text = NULL, *save = NULL;
+	int at = printf("%-*s", LABEL, label);
+	bool first = true;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		abort();
+	va_end(ap);
+	for (char *w = strtok_r(text, " ", &save); w;
+	     w = strtok_r(NULL, " ", &save)) {
+		if (!first && at + 1 + columns(w) > WIDTH) {
+			at = printf("\n%*s", LABEL, "") - 1;
+			first = true;
+		}
+		for (char *g = w; (g = strchr(g, GLUE));)
+			*g = ' ';
+		at += columns(w) + !first;
+		printf("%s%s", first ? "" : " ", w);
+		first = false;
+	}
+	putchar('\n');
+	free(text);
+}
+
+static void glue(struct fl_buf *b, size_t from)
+{
+	for (char *s = b->s + from; from < b->len && (s = strchr(s, ' '));)
+		*s = GLUE;
+}
+
+/* No exponent where a person would write none. */
+static void put_value(struct fl_buf *b, double v)
+{
+	int digits = v > 0 ? 4 - (int)floor(log10(v)) : 0;
+
+	if (isnan(v))
+		fl_buf_puts(b, "?");
+	else if (digits > 8 || digits < -11)
+		fl_buf_printf(b, "%.4e", v);
+	else
+		fl_buf_printf(b, "%.*f", digits > 0 ? digits : 0, v);
+}
+
+static void put_percent(struct fl_buf *b, double percent)
+{
+	size_t from = b->len;
+
+	if (isnan(percent))
+		fl_buf_puts(b, "?");
+	else
+		fl_brun_percent(b, log1p(percent / 100));
+	glue(b, from);
+}
+
+/* "+19.4 % (95 %: +18.1 to +20.7 %)" of an interval in per cent. */
+static void put_interval(struct fl_buf *b, const json_t *i)
+{
+	put_percent(b, num(i, "value"));
+	if (isnan(num(i, "lo")) || isnan(num(i, "hi")))
+		return;
+	fl_buf_printf(b, " (95%c%%:%c", GLUE, GLUE);
+	put_percent(b, num(i, "lo"));
+	b->len -= 2; /* one "%" for both */
+	fl_buf_puts(b, "\1to\1");
+	put_percent(b, num(i, "hi"));
+	fl_buf_putc(b, ')');
+}
+
+/* "101.3 -> 120.98 ms, +19.4 % (95 %: +18.1 to +20.7 %)" */
+static void put_change(struct fl_buf *b, const json_t *result, double from,
+		       double to, const json_t *interval)
+{
+	const char *unit = str(result, "unit");
+
+	put_value(b, from);
+	fl_buf_printf(b, "%c->%c", GLUE, GLUE);
+	put_value(b, to);
+	if (*unit)
+		fl_buf_printf(b, "%s%s", *unit == '%' ? "" : "\1", unit);
+	fl_buf_puts(b, ", ");
+	put_interval(b, interval);
+}
+
+static void put_probability(struct fl_buf *b, double p)
+{
+	size_t from = b->len;
+
+	if (isnan(p))
+		fl_buf_puts(b, "?");
+	else
+		fl_brun_probability(b, p);
+	glue(b, from);
+}
+
+static const char *rev_of(const json_t *result, const char *end)
+{
+	return str(json_object_get(result, end), "rev");
+}
+
+static void print_commit(const json_t *c)
+{
+	char when[32];
+
+	printf("\n%s\n  %s\n  %s <%s>, %s\n\n", str(c, "commit"),
+	       str(c, "subject"), str(c, "author"), str(c, "email"),
+	       fl_clock_format((int64_t)num(c, "date"), when, sizeof(when)));
+}
+
+static void print_effect(const json_t *result, const json_t *c)
+{
+	const json_t *share = json_object_get(c, "share");
+	_cleanup_buf_ struct fl_buf b = { 0 }, s = { 0 };
+
+	put_change(&b, result, num(c, "before"), num(c, "after"),
+		   json_object_get(c, "effect_percent"));
+	row("  number", "%s", fl_buf_str(&b));
+	fl_buf_printf(&s, "%.0f%c%% of the change from %s to %s",
+		      100 * num(share, "value"), GLUE, rev_of(result, "good"),
+		      rev_of(result, "bad"));
+	if (!isnan(num(share, "lo")) && !isnan(num(share, "hi")))
+		fl_buf_printf(&s, " (95%c%%: %.0f to %.0f%c%%)", GLUE,
+			      100 * num(share, "lo"), 100 * num(share, "hi"),
+			      GLUE);
+	row("  share", "%s", fl_buf_str(&s));
+}
+
+static void print_set(const json_t *set)
+{
+	json_t *v;
+	size_t i;
+
+	json_array_foreach((json_t *)set, i, v) {
+		_cleanup_buf_ struct fl_buf p = { 0 };
+
+		if (i == SHOWN) {
+			printf("  and %zu more (--json has them)\n",
+			       json_array_size(set) - i);
+			break;
+		}
+		fl_brun_probability(&p, num(v, "probability"));
+		printf("  %7s  %.12s  %.*s%s\n", fl_buf_str(&p),
+		       str(v, "commit"), 54, str(v, "subject"),
+		       strlen(str(v, "subject")) > 54 ? ".." : "");
+	}
+}
+
+static void print_culprit(const json_t *result, const json_t *c)
+{
+	const json_t *set = json_object_get(c, "set");
+	size_t n = json_array_size(set);
+	_cleanup_buf_ struct fl_buf p = { 0 };
+	int fresh = whole(c, "fresh_runs");
+
+	put_probability(&p, num(c, "confidence"));
+	if (n > 1) {
+		printf("\nOne of these %zu commits (probability %.*s):\n", n,
+		       (int)p.len, p.s);
+		print_set(set);
+		putchar('\n');
+	} else {
+		print_commit(c);
+	}
+	if (json_is_true(json_object_get(c, "verified"))) {
+		print_effect(result, c);
+		row("  probability",
+		    "%s; confirmed in %d + %d fresh runs beside %.12s",
+		    fl_buf_str(&p), fresh, fresh,
+		    str(json_object_get(c, "parent"), "commit"));
+	} else if (n == 1) {
+		row("  probability", "%s, not verified beside its parent",
+		    fl_buf_str(&p));
+	}
+}
+
+static void print_ends(const json_t *result)
+{
+	const json_t *a = json_object_get(result, "good");
+	const json_t *b = json_object_get(result, "bad");
+	_cleanup_buf_ struct fl_buf t = { 0 };
+
+	put_change(&t, result, num(a, "value"), num(b, "value"),
+		   json_object_get(result, "change_percent"));
+	if (!isnan(num(result, "noise_percent")))
+		fl_buf_printf(&t, "; noise of one run %.2g\1%%",
+			      num(result, "noise_percent"));
+	row("whole change", "%s to %s: %s", str(a, "rev"), str(b, "rev"),
+	    fl_buf_str(&t));
+}
+
+static void print_untestable(const json_t *result)
+{
+	const json_t *list = json_object_get(result, "untestable");
+	json_t *v;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, v) {
+		if (i == SHOWN) {
+			row("", "and %zu more", json_array_size(list) - i);
+			break;
+		}
+		row(i ? "" : "not testable", "%.12s %s: %s", str(v, "commit"),
+		    str(v, "subject"), str(v, "failed"));
+	}
+}
+
+static void print_work(const json_t *result)
+{
+	int commits = whole(result, "commits"), runs = whole(result, "runs");
+	int may = whole(result, "candidates"),
+	    bad = whole(result, "failed_runs");
+	_cleanup_buf_ struct fl_buf t = { 0 };
+	char span[32];
+
+	fl_buf_printf(&t, "%d run%s of %d commits (%d in the range", runs,
+		      runs == 1 ? "" : "s", whole(result, "tested"), commits);
+	if (may != commits)
+		fl_buf_printf(&t, ", %d of them candidates", may);
+	fl_buf_printf(&t, ") in %s",
+		      fl_brun_span(num(result, "seconds"), span, sizeof(span)));
+	if (bad)
+		fl_buf_printf(&t, "; %d run%s failed", bad,
+			      bad == 1 ? "" : "s");
+	if (json_is_true(json_object_get(result, "measured_before")))
+		fl_buf_puts(&t, "; all of it before: --restart measures anew");
+	row("measured", "%s", fl_buf_str(&t));
+}
+
+static bool budget_spent(const json_t *result)
+{
+	return whole(result, "runs") >= whole(result, "max_runs");
+}
+
+/* Why there is no commit to name, or not the whole answer. */
+static void print_why(const json_t *result, const char *end)
+{
+	const char *good = rev_of(result, "good"), *bad = rev_of(result, "bad");
+	int a = whole(json_object_get(result, "good"), "runs");
+	int b = whole(json_object_get(result, "bad"), "runs");
+
+	putchar('\n');
+	if (!strcmp(end, "does-not-reproduce"))
+		row("no difference",
+		    "between %s and %s in %d + %d runs; a change of %.2g\1%% or more would most likely have shown. Longer or quieter runs resolve more, and --threshold says what is large enough to look for.",
+		    good, bad, a, b, num(result, "resolved_percent"));
+	else if (!strcmp(end, "not-verified"))
+		row("nobody",
+		    "%s and %s differ, but no commit does from its parents in fresh runs: many small steps, or a number that drifts. Nothing is named rather than the wrong one.",
+		    good, bad);
+	else if (!strcmp(end, "untestable"))
+		row("no answer", "one of the two ends cannot be tested");
+	else if (!strcmp(end, "partly"))
+		row("and more",
+		    "a part of the change is not explained by this: many small steps, or %s",
+		    budget_spent(result) ? "the budget (--max-runs) was spent" :
+					   "too small to be told from noise");
+	else if (budget_spent(result))
+		row("not one",
+		    "the budget of %d runs is spent; more of --max-runs with --resume goes on",
+		    whole(result, "max_runs"));
+	else
+		row("not one",
+		    "no commit that can be tested lies between them");
+}
+
+static void print_one(const json_t *result)
+{
+	const json_t *list = json_object_get(result, "culprits");
+	const char *end = str(result, "end");
+	json_t *c;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, c)
+		print_culprit(result, c);
+	if (strcmp(end, "found") != 0)
+		print_why(result, end);
+	putchar('\n');
+	print_ends(result);
+	print_work(result);
+	print_untestable(result);
+	c = json_array_get(list, 0);
+	if (c)
+		row("what next", "git show %.12s", str(c, "commit"));
+}
+
+void fl_cmd_bisect_run_print(const json_t *result)
+{
+	const json_t *sides = json_object_get(result, "sides");
+	json_t *v;
+	size_t i;
+
+	if (!sides)
+		print_one(result);
+	json_array_foreach((json_t *)sides, i, v) {
+		printf("%sFrom %s, where they meet, to %s:\n", i ? "\n" : "",
+		       rev_of(v, "good"), rev_of(v, "bad"));
+		print_one(v);
+	}
+}
