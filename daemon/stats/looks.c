@@ -26,6 +26,6 @@ size_t fl_looks_next(const struct fl_looks *plan, size_t na, size_t nb)
 
 	if (!plan)
 		return 0;
-	at = (size_t)(fl_looks_at(plan, na, nb) + 1);
+	at = (size_t)fl_looks_at(plan, na, nb) + 1;
 	return at < plan->n ? plan->boots[at] : 0;
 }

@@ -156,6 +156,8 @@ static void split_noise(const struct boots *b, double e_part,
 		boots_part += 1 / (double)(b->start[i + 1] - b->start[i]) /
 			      (double)b->images;
 	out->sa2 = fmax(0, seen - out->var_y * boots_part);
+	if (out->sa2 > 0)
+		out->df_a *= out->sa2 / seen * out->sa2 / seen;
 }
 
 static size_t at_most(size_t a, size_t b)
@@ -252,12 +254,15 @@ static double trigamma_inverse(double y)
 	return x;
 }
 
-/* Past variances that can be used, zeros lifted off the floor as limma does:
- * to 1e-5 of the median. Returns their number. */
+/*
+ * Past variances that can be used. A zero has no logarithm, and next to one a
+ * log is an outlier: none counts as smaller than the smallest that chance
+ * would make of m variances like the median one. Returns their number.
+ */
 static size_t usable(const double *s2, const double *df, size_t n, double *to_s,
 		     double *to_df)
 {
-	double floor;
+	double median;
 	size_t m = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -267,10 +272,13 @@ static size_t usable(const double *s2, const double *df, size_t n, double *to_s,
 		to_s[m] = s2[i];
 		to_df[m++] = df[i];
 	}
-	floor = m ? 1e-5 * fl_stats_median(to_s, m) : 0;
-	for (size_t i = 0; i < m; i++)
-		to_s[i] = fmax(to_s[i], floor);
-	return floor > 0 ? m : 0;
+	median = m ? fl_stats_median(to_s, m) : 0;
+	for (size_t i = 0; i < m; i++) {
+		double least = qchisq(0.5 / (double)m, to_df[i], 1, 0);
+
+		to_s[i] = fmax(to_s[i], median * least / to_df[i]);
+	}
+	return median > 0 ? m : 0;
 }
 
 void fl_noise_prior(const double *s2, const double *df, size_t n, double *s0sq,

@@ -48,7 +48,9 @@ struct fl_noise {
 	 * of any image boots and images cannot be told apart: all of it is
 	 * su2, sa2 is 0 and df_u is 0. */
 	double se2, su2, sa2;
-	double df_e, df_u, df_a; /* degrees of freedom behind each */
+	/* Degrees of freedom behind each. df_a is that of the spread of the
+	 * levels, cut by the part of sa2 in it (Satterthwaite 1946). */
+	double df_e, df_u, df_a;
 	double var_y; /* of a boot value: su2 + c_r se2 / reps */
 	double lambda; /* sa2 / var_y; 0 when var_y is 0 */
 	double s0sq, d0; /* prior for comparisons, from the images' variances */

@@ -86,7 +86,8 @@ struct fl_compare_params {
 	 * offset of their own, one mode. */
 	const struct fl_looks *looks; /* NULL: one look with all of alpha */
 	const int *block_a, *block_b; /* ids parallel to a and b, or NULL */
-	double var_image; /* sa2 of the noise model */
+	/* sa2 and df_a of the noise model; df_image 0: sa2 is known */
+	double var_image, df_image;
 	const struct fl_modes *modes; /* of the history, or NULL */
 };
 

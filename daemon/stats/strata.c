@@ -109,11 +109,11 @@ void fl_strata_clear(struct fl_strata *s)
 }
 
 struct fl_ttest fl_strata_t(const struct fl_strata *s, double s0sq, double d0,
-			    double var_image, double level)
+			    double var_image, double df_image, double level)
 {
 	const struct fl_ttest nothing = { NAN, NAN, NAN, NAN, NAN, NAN, NAN };
 	struct fl_ttest r = nothing;
-	double var, half;
+	double var, image = 2 * var_image, half;
 
 	if (!(s->weight > 0) || !(d0 >= 0) || (d0 > 0 && !(s0sq >= 0)) ||
 	    !(var_image >= 0) || !(level > 0 && level < 1))
@@ -128,7 +128,12 @@ struct fl_ttest fl_strata_t(const struct fl_strata *s, double s0sq, double d0,
 		var = (s->ss + d0 * s0sq) / r.df;
 	else
 		var = s->ss / r.df;
-	r.se = sqrt(var / s->weight + 2 * var_image);
+	var /= s->weight;
+	r.se = sqrt(var + image);
+	/* A sum of two estimated variances (Satterthwaite 1946). */
+	if (image > 0 && df_image > 0)
+		r.df = (var + image) * (var + image) /
+		       (var * var / r.df + image * image / df_image);
 	if (isnan(r.effect) || isnan(r.se))
 		return nothing;
 	if (r.effect == 0)
@@ -153,7 +158,7 @@ struct fl_ttest fl_stats_blocked_t(const double *a, const int *block_a,
 	struct fl_ttest r;
 
 	fl_strata_init(&s, &sa, &sb);
-	r = fl_strata_t(&s, s0sq, d0, var_image, level);
+	r = fl_strata_t(&s, s0sq, d0, var_image, 0, level);
 	fl_strata_clear(&s);
 	return r;
 }

@@ -42,9 +42,10 @@ void fl_strata_init(struct fl_strata *s, const struct fl_side *a,
 void fl_strata_clear(struct fl_strata *s);
 
 /* See fl_stats_blocked_t() and fl_stats_permutation_blocks(). The latter
- * shuffles the values of s within their strata. */
+ * shuffles the values of s within their strata. df_image: degrees of freedom
+ * behind var_image; 0: it is known. */
 struct fl_ttest fl_strata_t(const struct fl_strata *s, double s0sq, double d0,
-			    double var_image, double level);
+			    double var_image, double df_image, double level);
 double fl_strata_permutation(struct fl_strata *s, uint64_t seed, double *min_p);
 
 #endif

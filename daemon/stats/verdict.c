@@ -86,8 +86,10 @@ static void take_look(struct fl_strata *s, const struct fl_compare_params *p,
 		      double s0sq, double alpha, struct look *l)
 {
 	l->alpha = alpha;
-	l->t = fl_strata_t(s, s0sq, p->d0, p->var_image, 1 - alpha);
-	l->tost = fl_strata_t(s, s0sq, p->d0, p->var_image, 1 - 2 * alpha);
+	l->t = fl_strata_t(s, s0sq, p->d0, p->var_image, p->df_image,
+			   1 - alpha);
+	l->tost = fl_strata_t(s, s0sq, p->d0, p->var_image, p->df_image,
+			      1 - 2 * alpha);
 	l->p = fl_strata_permutation(s, p->seed, &l->min_p);
 }
 
@@ -132,7 +134,8 @@ static void show(struct fl_compare_result *r, const struct look *l)
  * Two modes: like is compared with like, and the shares of the modes by
  * themselves; *whole is the look at the plain means.
  */
-static void compare_modes(struct pair *c, int *upper, const struct look *whole)
+static void compare_modes(struct pair *c, const int *upper,
+			  const struct look *whole)
 {
 	const struct fl_compare_params *p = c->params;
 	struct fl_compare_result *r = c->ret;
