@@ -98,7 +98,7 @@ $(DEMO): $(wildcard tests/demo/*.c) $(LIB)
 		$(wildcard tests/demo/*.c) $(LIB) $(LDLIBS)
 
 .PHONY: demo check check-unit check-t check-boot check-layers check-san lint \
-	analyze bench-bisect bench-detect bench-overhead bench-perturb \
+	analyze bench-bisect bench-compare bench-detect bench-overhead bench-perturb \
 	install clean help tests-deps
 demo:
 	$(Q)tests/install-deps.sh demo
@@ -128,6 +128,8 @@ check-san:
 		SAN=address,undefined check-unit check-t
 
 bench-bisect: $(B)/tests/bench-bisect
+	$(Q)$<
+bench-compare: $(B)/tests/bench-compare
 	$(Q)$<
 bench-detect: $(B)/tests/bench-detect
 	$(Q)$<
@@ -177,6 +179,7 @@ help:
 	@echo 'lint         format, layers, shell, man pages, cppcheck'
 	@echo 'analyze      clang-tidy'
 	@echo 'bench-bisect   the engine beside plain git bisect'
+	@echo 'bench-compare  verdicts on two kernels beside the usual tests'
 	@echo 'bench-detect   change points of histories beside two other ways'
 	@echo 'bench-perturb  the noise of the exact clock, after make demo'
 	@echo 'bench-overhead nightly against its raw work, after make demo'
