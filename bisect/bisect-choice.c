@@ -25,6 +25,7 @@ struct split {
 	double spread_g, spread_b; /* variance of the level within a side */
 	double level; /* variance of a level given the hypothesis */
 	double h; /* share of a level that shows through x's own offset */
+	double entropy; /* of q, in nats */
 };
 
 static double log1pexp(double x)
@@ -86,6 +87,7 @@ static struct split split_of(const struct fl_bisect *b, int x)
 		r.spread_g = fmax((all[LANE_GG] - s[LANE_GG]) / p - mg * mg, 0);
 	}
 	r.d += mb - mg;
+	r.entropy = entropy(q);
 	r.level = q * b->var_level_b + (1 - q) * b->var_level_g;
 	/* What x showed before belongs in part to its own layout. */
 	r.h = 1 / (1 + b->noise.lambda * b->obs[x].boots);
@@ -121,19 +123,16 @@ static double info_of(const struct split *s, double v)
 }
 
 /* No measurement tells more than the side's entropy, nor more than a
- * Gaussian of the mixture's variance. */
+ * Gaussian of the mixture's variance. log1p(x) <= x saves most logarithms. */
 static double info_bound(const struct split *s, double v)
 {
 	double spread = s->q * (1 - s->q) * s->d * s->d;
 	double own = s->q * s->spread_b + (1 - s->q) * s->spread_g;
-	double side, gauss = 0.5 * (spread + own) / v;
+	double gauss = 0.5 * (spread + own) / v;
 
-	/* Most commits of a late search: sure of their side, known levels. */
-	if (gauss < 1e-9)
-		return gauss;
-	gauss = 0.5 * log1p(2 * gauss);
-	side = entropy(s->q) + level_info(s, v);
-	return fmin(gauss, side);
+	if (gauss > 0.05)
+		gauss = 0.5 * log1p(2 * gauss);
+	return fmin(gauss, s->entropy + 0.5 * own / v);
 }
 
 static double fail_chance(const struct fl_obs *o)

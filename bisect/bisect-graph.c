@@ -124,6 +124,12 @@ static bool any_lane(const double *v)
 	return false;
 }
 
+static bool is_merge(const struct fl_bisect *b, int x)
+{
+	return b->par_start[x + 1] - b->par_start[x] > 1;
+}
+
+/* Adds the weights of block j to the merges below it. */
 static void block_sums(const struct fl_bisect *b, int j, const double *w,
 		       double *out)
 {
@@ -143,6 +149,8 @@ static void block_sums(const struct fl_bisect *b, int j, const double *w,
 	for (int x = first; x < b->n; x++) {
 		double *o = out + (size_t)x * FL_LANES;
 
+		if (!is_merge(b, x))
+			continue;
 		if ((row[x] & full) == full) {
 			add_lanes(o, all);
 			continue;
@@ -164,6 +172,17 @@ void fl_bisect_graph_sums(const struct fl_bisect *b, const double *w,
 	memset(out, 0, (size_t)b->n * FL_LANES * sizeof(*out));
 	for (int j = 0; j < b->nblocks; j++)
 		block_sums(b, j, w, out);
+	/* The others contain what their parent does, and themselves. */
+	for (int x = 1; x < b->n; x++) {
+		double *o = out + (size_t)x * FL_LANES;
+
+		if (is_merge(b, x))
+			continue;
+		if (b->par_start[x + 1] > b->par_start[x])
+			add_lanes(o, out + (size_t)b->par[b->par_start[x]] *
+						     FL_LANES);
+		add_lanes(o, w + (size_t)x * FL_LANES);
+	}
 }
 
 /* Appends the neighbours of i that have no distance yet; returns the tail. */
