@@ -60,6 +60,14 @@ int fl_bisect_answer(const struct fl_bisect *b, int max, int *out, double *mass)
 	return count;
 }
 
+/* Mean of x as it would be now, centred. */
+static double mean_now(const struct fl_bisect *b, int x)
+{
+	const struct fl_obs *o = &b->obs[x];
+
+	return (b->drift < 0.5 ? o->mean : o->adjusted) - b->centre;
+}
+
 /* Distance of x from a level made of the other commits on that side, in
  * standard errors; *off is the distance itself. 0 when no other is there. */
 static double stray(const struct fl_bisect *b, int x, bool bad, double var,
@@ -74,12 +82,12 @@ static double stray(const struct fl_bisect *b, int x, bool bad, double var,
 		if (i == x || !o[i].boots || fl_bisect_has(b, i, b->map) != bad)
 			continue;
 		w += wi;
-		sum += wi * (o[i].mean - b->centre);
+		sum += wi * mean_now(b, i);
 	}
 	*off = 0;
 	if (w <= 0)
 		return 0;
-	*off = fabs(o[x].mean - b->centre - sum / w);
+	*off = fabs(mean_now(b, x) - sum / w);
 	se = sqrt(var * (1.0 / o[x].boots + lambda + 1 / w));
 	return fl_bisect_t_to_z(*off / se, dof);
 }
@@ -93,11 +101,15 @@ static void find_third(const struct fl_bisect *b, struct fl_bisect_levels *ret)
 {
 	double ss = b->noise.nu0 * b->noise.s0sq, dof = b->noise.nu0, top = 4;
 
-	for (int i = 0; i < b->n; i++) {
+	for (int i = 0; i < b->n && b->drift < 0.5; i++) {
 		if (!b->obs[i].boots)
 			continue;
 		ss += b->obs[i].ss;
 		dof += b->obs[i].boots - 1;
+	}
+	if (b->drift >= 0.5) {
+		ss += b->cell_ss;
+		dof += b->cell_dof;
 	}
 	if (dof <= 0)
 		return;
@@ -126,6 +138,7 @@ void fl_bisect_get_levels(const struct fl_bisect *b,
 	*ret = (struct fl_bisect_levels){ .good = NAN,
 					  .bad = NAN,
 					  .third_commit = -1 };
+	ret->drift = b->drift;
 	ret->sigma = sqrt(b->map_var);
 	ret->t = se > 0 ? effect / se : 0;
 	if (b->measured) {

@@ -9,6 +9,10 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#include "../daemon/util/err.h"
+
+/* Before anything is measured: a host that drifts is the exception. */
+#define DRIFT_PRIOR 0.1
 
 /* What the tested commits sum to, whatever the hypothesis. */
 struct data {
@@ -101,6 +105,34 @@ static void expectations(struct fl_bisect *b)
 	b->var_level_g *= b->var;
 }
 
+/*
+ * The host drifts or it does not: both posteriors, weighted by how well either
+ * explains the data. Levels are those of the likelier one.
+ */
+static void mix_drift(struct fl_bisect *b, double evidence, double *var)
+{
+	size_t n = (size_t)b->n, size = n * sizeof(double);
+	_cleanup_free_ double *mem = fl_calloc(6 * n, sizeof(double));
+	struct fl_drift d = {
+		mem,	     mem + n, mem + 2 * n, mem + 3 * n, mem + 4 * n,
+		mem + 5 * n, 0
+	};
+
+	if (!fl_bisect_drift_weigh(b, &d))
+		return;
+	b->drift = 1 / (1 + exp(evidence - d.evidence) * (1 - DRIFT_PRIOR) /
+				    DRIFT_PRIOR);
+	for (size_t c = 1; c < n; c++)
+		b->post[c] += b->drift * (d.weight[c] - b->post[c]);
+	if (b->drift < 0.5)
+		return;
+	memcpy(var, d.var, size);
+	memcpy(b->level_b, d.level_b, size);
+	memcpy(b->level_g, d.level_g, size);
+	memcpy(b->mass_b, d.mass_b, size);
+	memcpy(b->mass_g, d.mass_g, size);
+}
+
 /* bound[] serves as scratch for each hypothesis's variance until the choice
  * fills it. */
 static void weigh_all(struct fl_bisect *b, const struct data *d)
@@ -111,10 +143,7 @@ static void weigh_all(struct fl_bisect *b, const struct data *d)
 		if (b->prior[c] <= 0)
 			continue;
 		b->post[c] = weigh(b, d, c, &var[c]);
-		if (b->post[c] > top) {
-			top = b->post[c];
-			b->map = c;
-		}
+		top = fmax(top, b->post[c]);
 	}
 	for (int c = 1; c < b->n; c++) {
 		if (b->prior[c] <= 0)
@@ -122,11 +151,17 @@ static void weigh_all(struct fl_bisect *b, const struct data *d)
 		b->post[c] = exp(b->post[c] - top);
 		sum += b->post[c];
 	}
+	for (int c = 1; c < b->n; c++)
+		b->post[c] /= sum;
+	if (b->periods)
+		mix_drift(b, top + log(sum), var);
 	b->var = 0;
+	b->map = 0;
 	for (int c = 1; c < b->n; c++) {
 		if (b->prior[c] <= 0)
 			continue;
-		b->post[c] /= sum;
+		if (!b->map || b->post[c] > b->post[b->map])
+			b->map = c;
 		b->var += b->post[c] * var[c];
 	}
 	b->map_var = var[b->map];
@@ -169,6 +204,7 @@ void fl_bisect_believe(struct fl_bisect *b)
 	struct data d;
 
 	centre_data(b, &d);
+	b->drift = 0;
 	memset(b->post, 0, (size_t)b->n * sizeof(double));
 	memset(b->mass_b, 0, (size_t)b->n * sizeof(double));
 	memset(b->level_b, 0, (size_t)b->n * sizeof(double));

@@ -9,9 +9,47 @@
 #include <string.h>
 #include "../daemon/util/err.h"
 
+/* An end point that was booted this few boots ago says where the host is. */
+#define RECENT 10
+
 bool fl_bisect_budget_spent(const struct fl_bisect *b)
 {
 	return b->params.max_runs > 0 && b->total >= b->params.max_runs;
+}
+
+static const struct fl_cell *cell_of(const struct fl_obs *o, int period)
+{
+	for (int i = 0; i < o->ncells; i++)
+		if (o->cell[i].period == period)
+			return &o->cell[i];
+	return NULL;
+}
+
+/* On a host that drifts only boots of the same period are compared. */
+static double differ_by_period(const struct fl_bisect *b, double *se)
+{
+	const struct fl_obs *g = &b->obs[0], *d = &b->obs[b->n - 1];
+	double dof = b->noise.nu0, ss = dof * b->noise.s0sq, w = 0, sum = 0;
+
+	*se = 0;
+	for (int i = 0; i < g->ncells; i++) {
+		const struct fl_cell *x = &g->cell[i];
+		const struct fl_cell *y = cell_of(d, x->period);
+		double wi;
+
+		if (!y)
+			continue;
+		wi = 1 / (1.0 / x->n + 1.0 / y->n);
+		w += wi;
+		sum += wi * (y->mean - x->mean);
+		ss += x->ss + y->ss;
+		dof += x->n + y->n - 2;
+	}
+	if (w <= 0 || dof <= 0)
+		return 0;
+	ss = fmax(ss / dof, 1e-12 * b->noise.s0sq);
+	*se = sqrt(ss * (1 / w + 2 * b->noise.lambda));
+	return sum / w;
 }
 
 double fl_bisect_ends_differ(const struct fl_bisect *b, double *se)
@@ -19,6 +57,8 @@ double fl_bisect_ends_differ(const struct fl_bisect *b, double *se)
 	const struct fl_obs *g = &b->obs[0], *d = &b->obs[b->n - 1];
 	double dof = g->boots + d->boots - 2 + b->noise.nu0, var;
 
+	if (b->params.by_period || b->drift >= 0.5)
+		return differ_by_period(b, se);
 	*se = 0;
 	if (!g->boots || !d->boots)
 		return 0;
@@ -108,6 +148,8 @@ static bool significant(const struct fl_bisect *b, double ease)
 		return true;
 	if (b->params.gate_t <= 0)
 		return true;
+	if (b->params.by_period || b->drift >= 0.5)
+		return false;
 	/* The same tail as the ordinary t at these numbers of boots. */
 	need = fl_bisect_t_to_z(ease * b->params.gate_t, fmax(dof, 1));
 	return trimmed_z(b) >= need;
@@ -155,12 +197,22 @@ enum fl_bisect_state fl_bisect_gate_state(const struct fl_bisect *b)
 	return FL_BISECT_GATE;
 }
 
+/* Boots of an end point, those under way included, that the gate counts. */
+static int gate_boots(const struct fl_bisect *b, int i)
+{
+	const struct fl_obs *o = &b->obs[i];
+	const struct fl_cell *c = cell_of(o, b->period);
+
+	if (b->params.by_period)
+		return (c ? c->n : 0) + o->pending;
+	return o->boots + o->pending;
+}
+
 /* A B B A …: a drift of the host hits both ends alike. */
 int fl_bisect_gate_next(const struct fl_bisect *b, int k, int *out)
 {
 	int bad = b->n - 1, n = 0;
-	int good_n = b->obs[0].boots + b->obs[0].pending;
-	int bad_n = b->obs[bad].boots + b->obs[bad].pending;
+	int good_n = gate_boots(b, 0), bad_n = gate_boots(b, bad);
 	int min = b->params.gate_min_boots, stop;
 
 	stop = good_n < min || bad_n < min ? min : b->params.gate_max_boots;
@@ -173,6 +225,23 @@ int fl_bisect_gate_next(const struct fl_bisect *b, int k, int *out)
 			good_n++;
 		else
 			bad_n++;
+	}
+	return n;
+}
+
+/* A new period: how far has the host drifted? Each end that has no value in
+ * it nor a recent one, if it can have one. */
+int fl_bisect_ends_due(const struct fl_bisect *b, int k, int *out)
+{
+	int n = 0;
+
+	for (int e = 0; e < 2 && b->periods && n < k; e++) {
+		int x = e ? b->n - 1 : 0;
+		const struct fl_obs *o = &b->obs[x];
+
+		if (!o->skipped && !o->pending && b->ends[e].since >= RECENT &&
+		    !cell_of(o, b->period))
+			out[n++] = x;
 	}
 	return n;
 }

@@ -2,8 +2,8 @@
 /*
  * What the engine's files share. bisect.c owns the object and the states,
  * bisect-gate.c the gate, bisect-graph.c ancestry, distances and classes,
- * bisect-belief.c the posterior, bisect-choice.c the next test and
- * bisect-answer.c what is said. Nothing outside bisect/ and its unit tests
+ * bisect-belief.c the posterior, bisect-drift.c the one of a host that drifts,
+ * bisect-choice.c the next test and bisect-answer.c what is said. Nothing outside bisect/ and its unit tests
  * includes this.
  */
 #ifndef FL_BISECT_INTERNAL_H
@@ -18,9 +18,18 @@
  * around the end points' means. */
 enum { LANE_P, LANE_B, LANE_BB, LANE_G, LANE_GG };
 
+/* The boots of one commit in one period. */
+struct fl_cell {
+	int period, n;
+	double mean, ss;
+};
+
 struct fl_obs {
 	int boots;
 	double mean, ss; /* of the boot values; squares around the mean */
+	struct fl_cell *cell; /* in order of time */
+	int ncells;
+	double adjusted; /* the mean, less what the host has drifted since */
 	double build_s, run_s;
 	bool skipped;
 	int pending;
@@ -32,6 +41,7 @@ struct fl_obs {
 struct fl_end {
 	double *v;
 	int n, cap;
+	int since; /* boots of other commits since its last */
 };
 
 struct fl_bisect {
@@ -55,12 +65,17 @@ struct fl_bisect {
 	struct fl_end ends[2]; /* good, bad */
 	int total; /* boots of all commits */
 	bool gate_passed;
+	int period; /* of the boots that are added now */
+	bool periods; /* there has been more than one */
+	double cell_ss; /* squares within commits and periods */
+	int cell_dof;
 
 	/* Results of the last update. */
 	enum fl_bisect_state state;
 	bool measured; /* both ends have values: the posterior is one */
 	double *post, *level_b, *level_g; /* by hypothesis, levels centred */
 	double *mass_b, *mass_g; /* O_b, O_g */
+	double drift; /* probability that the host drifts */
 	double centre; /* what was subtracted from the values */
 	double ref_b, ref_g; /* end points' means, centred */
 	double var, var_level_b, var_level_g; /* expected over hypotheses */
@@ -115,6 +130,7 @@ double fl_bisect_ends_differ(const struct fl_bisect *b, double *se);
 void fl_bisect_gate_look(struct fl_bisect *b, int i, double value);
 enum fl_bisect_state fl_bisect_gate_state(const struct fl_bisect *b);
 int fl_bisect_gate_next(const struct fl_bisect *b, int k, int *out);
+int fl_bisect_ends_due(const struct fl_bisect *b, int k, int *out);
 bool fl_bisect_budget_spent(const struct fl_bisect *b);
 /* A t value as the normal deviate of the same tail, so that "4 standard
  * errors" means the same with few degrees of freedom (Wallace 1959). */
@@ -122,6 +138,18 @@ double fl_bisect_t_to_z(double t, double dof);
 
 /* bisect-belief.c */
 void fl_bisect_believe(struct fl_bisect *b);
+
+/*
+ * bisect-drift.c. Arrays by hypothesis like those of fl_bisect, levels as they
+ * are now; weight: the posterior; evidence: log marginal likelihood, on the
+ * scale of the sum of bisect-belief.c's log weights. False, and nothing is
+ * filled, when there is but one period.
+ */
+struct fl_drift {
+	double *weight, *var, *level_b, *level_g, *mass_b, *mass_g;
+	double evidence;
+};
+bool fl_bisect_drift_weigh(struct fl_bisect *b, struct fl_drift *d);
 
 /* bisect-choice.c */
 void fl_bisect_choose(struct fl_bisect *b);

@@ -92,6 +92,8 @@ void fl_bisect_free(struct fl_bisect *b)
 	if (!b)
 		return;
 	fl_bisect_graph_clear(b);
+	for (int i = 0; i < b->n; i++)
+		free(b->obs[i].cell);
 	free(b->prior);
 	free(b->obs);
 	free(b->ends[0].v);
@@ -108,6 +110,26 @@ void fl_bisect_free(struct fl_bisect *b)
 	free(b);
 }
 
+static void add_to_cell(struct fl_bisect *b, struct fl_obs *o, double value)
+{
+	struct fl_cell *c = o->cell + o->ncells - 1;
+	double delta, ss;
+
+	if (!o->ncells || c->period != b->period) {
+		o->cell = fl_realloc(o->cell, (size_t)(o->ncells + 1) *
+						      sizeof(*o->cell));
+		c = &o->cell[o->ncells++];
+		*c = (struct fl_cell){ .period = b->period };
+	}
+	c->n++;
+	delta = value - c->mean;
+	c->mean += delta / c->n;
+	ss = delta * (value - c->mean);
+	c->ss += ss;
+	b->cell_ss += ss;
+	b->cell_dof += c->n > 1;
+}
+
 int fl_bisect_add(struct fl_bisect *b, int i, double log_value)
 {
 	struct fl_obs *o;
@@ -122,14 +144,25 @@ int fl_bisect_add(struct fl_bisect *b, int i, double log_value)
 	delta = log_value - o->mean;
 	o->mean += delta / o->boots;
 	o->ss += delta * (log_value - o->mean);
+	add_to_cell(b, o, log_value);
 	if (o->boots == 1) {
 		fl_bisect_graph_near(b, i, false);
 		if (o->skipped)
 			b->classes_stale = true;
 	}
+	b->ends[0].since = i ? b->ends[0].since + 1 : 0;
+	b->ends[1].since = i < b->n - 1 ? b->ends[1].since + 1 : 0;
 	if (!i || i == b->n - 1)
 		fl_bisect_gate_look(b, i, log_value);
 	return 0;
+}
+
+void fl_bisect_period(struct fl_bisect *b, int period)
+{
+	if (period <= b->period)
+		return;
+	b->period = period;
+	b->periods = b->total > 0;
 }
 
 void fl_bisect_skip(struct fl_bisect *b, int i)
@@ -202,6 +235,7 @@ const double *fl_bisect_posterior(const struct fl_bisect *b)
 int fl_bisect_next(const struct fl_bisect *b, int k, int *out)
 {
 	bool pending = false;
+	int count;
 
 	if (k < 1)
 		return 0;
@@ -209,6 +243,9 @@ int fl_bisect_next(const struct fl_bisect *b, int k, int *out)
 		return fl_bisect_gate_next(b, k, out);
 	if (b->state != FL_BISECT_SEARCH)
 		return 0;
+	count = fl_bisect_ends_due(b, k, out);
+	if (count)
+		return count;
 	for (int i = 0; i < b->n && !pending; i++)
 		pending = b->obs[i].pending > 0;
 	if (k == 1 && !pending) {

@@ -43,6 +43,9 @@ struct fl_bisect_params {
 	int gate_max_boots; /* per end point; then DOES_NOT_REPRODUCE */
 	double gate_t; /* wall clock: |t| needed, e.g. 4 */
 	int max_runs; /* budget of boots; 0 = none */
+	/* the host is known to drift: the gate compares boots of the same
+	 * period only */
+	bool by_period;
 };
 
 /* n >= 2. parents and prior are copied. NULL when the graph is malformed
@@ -59,6 +62,14 @@ void fl_bisect_free(struct fl_bisect *b);
  * looks after each value of an end point: after a restart add them in the
  * order in which they were measured. */
 int fl_bisect_add(struct fl_bisect *b, int i, double log_value);
+/*
+ * Boots that are added from now on belong to this period (0 to begin with,
+ * never falling). Within a period the host is taken to be steady; from one to
+ * the next it may have drifted, and then that is part of the model. next()
+ * begins a period with the end points. Do not use with replays: the exact
+ * clock does not drift.
+ */
+void fl_bisect_period(struct fl_bisect *b, int period);
 /* i cannot be tested (does not build or boot); it can still be the culprit.
  * An end point that is skipped before the gate ends the search. */
 void fl_bisect_skip(struct fl_bisect *b, int i);
@@ -112,6 +123,8 @@ struct fl_bisect_levels {
 	double t; /* end points' difference over its standard error */
 	bool third_level; /* some tested commit is > 4 SE from both */
 	int third_commit; /* which, or -1 */
+	double drift; /* probability that the host drifts; good and bad are
+		       * then the levels of the last period */
 };
 void fl_bisect_get_levels(const struct fl_bisect *b,
 			  struct fl_bisect_levels *ret);

@@ -22,6 +22,7 @@ struct fl_hunt_event {
 	enum fl_hunt_role role;
 	double value;
 	bool searched; /* a value that the searches may use */
+	int period; /* of the host's drift */
 };
 
 /*
@@ -47,6 +48,9 @@ struct fl_hunt {
 	struct fl_hunt_event *log;
 	int nlog, cap_log, done; /* those before `done` were worked off */
 	int boots;
+	int started; /* values before the first gate opened, or -1 */
+	int worked; /* values that were worked off */
+	bool drifts; /* some search found that the host does */
 
 	/* By commit. */
 	bool *skipped;

@@ -120,7 +120,7 @@ static void gate_says_no(struct fl_hunt *h)
 		h->end = FL_HUNT_DOES_NOT_REPRODUCE;
 	else if (h->now.inside >= 0)
 		blame_merge(h);
-	else if (fl_hunt_moves(h, h->now.good, h->now.bad))
+	else if (!h->drifts && fl_hunt_moves(h, h->now.good, h->now.bad))
 		h->open_rest = true;
 	next_stretch(h);
 }
@@ -162,11 +162,24 @@ static void feed_fresh(struct fl_hunt *h, bool members_too)
 	}
 }
 
+/* The first period is the gate's and the boots after it. */
+static int period_of(const struct fl_hunt *h, int run)
+{
+	int every = h->params.recheck ? h->params.recheck : 20;
+
+	if (h->params.search.exact || every < 0 || h->started < 0)
+		return 0;
+	return (run - h->started) / every;
+}
+
 /* Looks at the search; true when the hunt moved on. */
 static bool look(struct fl_hunt *h)
 {
-	enum fl_bisect_state s = fl_bisect_update(h->engine);
+	enum fl_bisect_state s;
 
+	/* The next boot may be the first of a period. */
+	fl_bisect_period(h->engine, period_of(h, h->worked));
+	s = fl_bisect_update(h->engine);
 	if (is_whole(h))
 		fl_bisect_get_levels(h->engine, &h->levels);
 	switch (s) {
@@ -186,6 +199,8 @@ static bool look(struct fl_hunt *h)
 		break;
 	}
 	h->state = FL_HUNT_SEARCHING;
+	if (h->started < 0)
+		h->started = h->worked;
 	if (s == FL_BISECT_SHORTLIST &&
 	    (h->skipped[0] || h->skipped[h->n - 1]) && is_whole(h) &&
 	    fl_bisect_boots(h->engine, 0) *
@@ -266,6 +281,8 @@ static void work_off(struct fl_hunt *h)
 
 	if (e->skip)
 		h->skipped[e->commit] = true;
+	else
+		e->period = period_of(h, h->worked++);
 	if (verifying && e->role == FL_HUNT_VERIFY && !e->skip &&
 	    fl_hunt_is_member(h, e->commit))
 		return;

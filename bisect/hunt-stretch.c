@@ -77,6 +77,7 @@ static struct fl_bisect *make_engine(struct fl_hunt *h)
 	struct fl_bisect_params p = h->params.search;
 
 	p.max_runs = 0;
+	p.by_period = h->drifts;
 	for (size_t i = 0; i < n; i++)
 		edges += (size_t)h->commits[h->global[i]].nparents;
 	parents = fl_calloc(edges + 1, sizeof(int));
@@ -100,6 +101,12 @@ static struct fl_bisect *make_engine(struct fl_hunt *h)
 
 void fl_hunt_leave(struct fl_hunt *h)
 {
+	struct fl_bisect_levels l;
+
+	if (h->engine) {
+		fl_bisect_get_levels(h->engine, &l);
+		h->drifts = h->drifts || l.drift >= 0.5;
+	}
 	fl_bisect_free(h->engine);
 	h->engine = NULL;
 	h->third = -1;
@@ -112,10 +119,12 @@ void fl_hunt_feed(struct fl_hunt *h, const struct fl_hunt_event *e)
 
 	if (at < 0 || h->blind[e->commit])
 		return;
-	if (e->skip)
+	if (e->skip) {
 		fl_bisect_skip(h->engine, at);
-	else if (e->searched)
+	} else if (e->searched) {
+		fl_bisect_period(h->engine, e->period);
 		fl_bisect_add(h->engine, at, e->value);
+	}
 }
 
 bool fl_hunt_enter(struct fl_hunt *h, const struct fl_hunt_stretch *s)
@@ -172,6 +181,9 @@ bool fl_hunt_moves(const struct fl_hunt *h, int a, int b)
 		return d >= fmax(least, h->params.search.min_effect);
 	se = sqrt(fl_hunt_variance(h, &dof) *
 		  (1.0 / ma.n + 1.0 / mb.n + 2 * h->noise.lambda));
+	/* They were not measured at the same time. */
+	if (h->drifts)
+		return d > se && d + 2 * se > least;
 	return d > MOVES_T * se && d + 2 * se > least;
 }
 

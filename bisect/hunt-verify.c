@@ -29,22 +29,29 @@ struct fl_hunt_mean fl_hunt_mean_of(const struct fl_hunt *h, int commit,
 	return m;
 }
 
-/* Fresh and other values of a commit each around their own mean: those that
- * made it a candidate were selected for where they lay. */
+/* Fresh and other values of a commit each around their own mean, since those
+ * that made it a candidate were selected for where they lay; and those of a
+ * period around theirs, since the host may have drifted. */
 double fl_hunt_variance(const struct fl_hunt *h, double *dof)
 {
 	size_t n = 2 * (size_t)h->n;
 	_cleanup_free_ struct fl_hunt_mean *m = fl_calloc(n, sizeof(*m));
+	_cleanup_free_ int *period = fl_calloc(n, sizeof(int));
 	double ss = h->noise.nu0 * h->noise.s0sq;
 
 	*dof = h->noise.nu0;
 	for (int i = 0; i < h->done; i++) {
 		const struct fl_hunt_event *e = &h->log[i];
-		struct fl_hunt_mean *at = &m[2 * e->commit + e->searched];
-		double delta = e->value - at->mean;
+		int cell = 2 * e->commit + e->searched;
+		struct fl_hunt_mean *at = &m[cell];
+		double delta;
 
 		if (e->skip)
 			continue;
+		if (period[cell] != e->period)
+			*at = (struct fl_hunt_mean){ 0, 0 };
+		period[cell] = e->period;
+		delta = e->value - at->mean;
 		at->n++;
 		at->mean += delta / at->n;
 		ss += delta * (e->value - at->mean);

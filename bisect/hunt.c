@@ -61,6 +61,7 @@ struct fl_hunt *fl_hunt_new(const struct fl_bisect_commit *commits, int n,
 	for (int i = 0; i < n; i++)
 		h->run_s[i] = 1;
 	h->third = -1;
+	h->started = -1;
 	fl_hunt_enter(h, &all);
 	fl_hunt_update(h);
 	return h;

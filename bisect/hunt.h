@@ -37,6 +37,9 @@ struct fl_hunt_params {
 	 * stretches around a culprit to be searched as well, e.g. 0.2 */
 	double rest;
 	int max_culprits; /* then the rest is left unexplained */
+	/* wall clock: boots after which the end points are measured once more,
+	 * so that a drift of the host shows; 0: 20, negative: never */
+	int recheck;
 };
 
 enum fl_hunt_state {
