@@ -9,21 +9,17 @@
  * not go together; that is rare. */
 #define CLEAN_MERGE_PRIOR 0.05
 
-struct place {
-	char sha[FL_SHA_HEX];
-	int node; /* that stands for it */
-};
-
 static int by_sha(const void *a, const void *b)
 {
-	return strcmp(((const struct place *)a)->sha,
-		      ((const struct place *)b)->sha);
+	return strcmp(((const struct fl_brun_place *)a)->sha,
+		      ((const struct fl_brun_place *)b)->sha);
 }
 
 /* Sorted by id; -1 until a commit has got its node. */
-static struct place *places_of(const struct fl_git_range *r, const char *good)
+static struct fl_brun_place *places_of(const struct fl_git_range *r,
+				       const char *good)
 {
-	struct place *p = fl_calloc(r->n + 1, sizeof(*p));
+	struct fl_brun_place *p = fl_calloc(r->n + 1, sizeof(*p));
 
 	for (size_t i = 0; i < r->n; i++) {
 		memcpy(p[i].sha, r->commits[i].sha, FL_SHA_HEX);
@@ -35,9 +31,10 @@ static struct place *places_of(const struct fl_git_range *r, const char *good)
 	return p;
 }
 
-static struct place *place_of(struct place *p, size_t n, const char *sha)
+static struct fl_brun_place *place_of(struct fl_brun_place *p, size_t n,
+				      const char *sha)
 {
-	struct place key = { 0 };
+	struct fl_brun_place key = { 0 };
 
 	memcpy(key.sha, sha, FL_SHA_HEX);
 	return bsearch(&key, p, n, sizeof(*p), by_sha);
@@ -92,13 +89,13 @@ static int drop_contained(const struct fl_brun_graph *g, int *parents, int n)
 
 /* Nodes of the parents inside of the range, each once. */
 static int parents_of(const struct fl_git_commit *c, bool first,
-		      struct place *p, size_t n, int *out)
+		      struct fl_brun_place *p, size_t n, int *out)
 {
 	size_t all = first && c->nparents ? 1 : c->nparents;
 	int got = 0;
 
 	for (size_t i = 0; i < all; i++) {
-		const struct place *at = place_of(p, n, c->parents[i]);
+		const struct fl_brun_place *at = place_of(p, n, c->parents[i]);
 		int j = 0;
 
 		if (!at)
@@ -123,11 +120,11 @@ static struct fl_brun_node *add(struct fl_brun_graph *g,
 }
 
 static void build(struct fl_git_range *r, const struct fl_brun_opts *opts,
-		  struct place *places, struct fl_brun_graph *g)
+		  struct fl_brun_place *places, struct fl_brun_graph *g)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		struct fl_git_commit *c = &r->commits[i];
-		struct place *at = place_of(places, r->n + 1, c->sha);
+		struct fl_brun_place *at = place_of(places, r->n + 1, c->sha);
 		int *parents = fl_calloc(c->nparents + 1, sizeof(*parents));
 		int n = parents_of(c, opts->first_parent, places, r->n + 1,
 				   parents);
@@ -175,7 +172,7 @@ int fl_brun_graph_load(struct fl_git *git, const char *good, const char *bad,
 		       struct fl_brun_graph *ret, struct fl_err *err)
 {
 	_cleanup_(fl_git_range_clear) struct fl_git_range range = { 0 };
-	_cleanup_free_ struct place *places = NULL;
+
 	struct fl_git_commit first = { 0 };
 	int r = load_range(git, good, bad, opts, &range, err);
 
@@ -185,9 +182,10 @@ int fl_brun_graph_load(struct fl_git *git, const char *good, const char *bad,
 		return r;
 	ret->commits = (int)range.n;
 	ret->node = fl_calloc(range.n + 1, sizeof(*ret->node));
-	places = places_of(&range, good);
+	ret->place = places_of(&range, good);
+	ret->nplaces = (int)range.n + 1;
 	add(ret, &first, 0);
-	build(&range, opts, places, ret);
+	build(&range, opts, ret->place, ret);
 	if (ret->candidates)
 		return 0;
 	return fl_err_set(
@@ -196,6 +194,24 @@ int fl_brun_graph_load(struct fl_git *git, const char *good, const char *bad,
 		opts->paths.n ?
 			"touches what --path names (paths from the top of the repository)" :
 			"changes a file");
+}
+
+const char *fl_brun_graph_beside(const struct fl_brun_graph *g, int i,
+				 int child)
+{
+	const struct fl_git_commit *c;
+
+	if (child < 0 || i == child)
+		return g->node[i].commit.sha;
+	c = &g->node[child].commit;
+	for (size_t k = 0; k < c->nparents; k++) {
+		const struct fl_brun_place *at =
+			place_of(g->place, (size_t)g->nplaces, c->parents[k]);
+
+		if (at && at->node == i)
+			return at->sha;
+	}
+	return g->node[i].commit.sha;
 }
 
 int fl_brun_graph_find(const struct fl_brun_graph *g, const char *sha)
@@ -218,5 +234,6 @@ void fl_brun_graph_clear(struct fl_brun_graph *g)
 		free(node->why);
 	}
 	free(g->node);
+	free(g->place);
 	*g = (struct fl_brun_graph){ 0 };
 }

@@ -62,7 +62,9 @@ static void put_change(const struct fl_brun_hunt *h, json_t *j)
 	double sigma = fl_brun_sigma(h), t = h->opts->exact ? 0 : 4, se;
 	double d = log(fl_brun_mean(b, -1) / fl_brun_mean(a, -1));
 
-	json_object_set_new(j, "noise_percent", number(100 * expm1(sigma)));
+	if (!h->opts->exact)
+		json_object_set_new(j, "noise_percent",
+				    number(100 * expm1(sigma)));
 	if (!runs_of(a) || !runs_of(b) || !isfinite(sigma))
 		return;
 	se = sigma * sqrt(1.0 / runs_of(a) + 1.0 / runs_of(b));
@@ -77,6 +79,7 @@ static json_t *culprit_of(const struct fl_brun_hunt *h,
 {
 	const double *p = fl_hunt_posterior(h->hunt);
 	json_t *j = commit_of(h, c->commit), *set = json_array();
+	double before;
 
 	for (int i = 0; i < c->nset; i++) {
 		json_t *one = commit_of(h, c->set[i]);
@@ -90,15 +93,15 @@ static json_t *culprit_of(const struct fl_brun_hunt *h,
 	json_object_set_new(j, "verified", json_boolean(c->verified));
 	if (c->parent < 0)
 		return j;
-	json_object_set_new(j, "parent", commit_of(h, c->parent));
-	json_object_set_new(j, "before",
-			    number(fl_brun_mean(&h->graph.node[c->parent],
-						FL_HUNT_VERIFY)));
-	json_object_set_new(j, "after",
-			    number(fl_brun_mean(&h->graph.node[c->commit],
-						FL_HUNT_VERIFY)));
+	json_object_set_new(j, "parent",
+			    json_string(fl_brun_graph_beside(
+				    &h->graph, c->parent, c->commit)));
+	/* A set has its "after" at the first commit that can be tested. */
+	before = fl_brun_mean(&h->graph.node[c->parent], FL_HUNT_VERIFY);
+	json_object_set_new(j, "before", number(before));
+	json_object_set_new(j, "after", number(before * exp(c->effect)));
 	json_object_set_new(j, "fresh_runs",
-			    json_integer(h->graph.node[c->commit].value[1].n));
+			    json_integer(h->graph.node[c->parent].value[1].n));
 	json_object_set_new(j, "effect_percent",
 			    percent(c->effect, c->lo, c->hi));
 	json_object_set_new(j, "share",
@@ -109,6 +112,7 @@ static json_t *culprit_of(const struct fl_brun_hunt *h,
 json_t *fl_brun_result(const struct fl_brun_hunt *h)
 {
 	json_t *j = json_object(), *list = json_array(), *no = json_array();
+	json_t *paths = json_array();
 	int n = 0, last = h->graph.n - 1;
 	const struct fl_hunt_culprit *c = fl_hunt_culprits(h->hunt, &n);
 
@@ -125,6 +129,9 @@ json_t *fl_brun_result(const struct fl_brun_hunt *h)
 	json_object_set_new(j, "seconds", number(h->seconds));
 	json_object_set_new(j, "max_runs", json_integer(h->opts->max_runs));
 	json_object_set_new(j, "state", json_string(h->state.dir));
+	for (size_t i = 0; i < h->opts->paths.n; i++)
+		json_array_append_new(paths, json_string(h->opts->paths.s[i]));
+	json_object_set_new(j, "paths", paths);
 	put_change(h, j);
 	for (int i = 0; i < n; i++)
 		json_array_append_new(list, culprit_of(h, &c[i]));

@@ -34,15 +34,15 @@ double fl_brun_sigma(const struct fl_brun_hunt *h)
 
 	for (int i = 0; i < h->graph.n; i++) {
 		const struct fl_brun_node *node = &h->graph.node[i];
-		double mean = log(fl_brun_mean(node, -1));
-		int n = 0;
 
 		for (int r = 0; r < 2; r++) {
-			for (int j = 0; j < node->value[r].n; j++)
-				ss += pow(log(node->value[r].v[j]) - mean, 2);
-			n += node->value[r].n;
+			const struct fl_brun_values *v = &node->value[r];
+			double mean = log(fl_brun_mean(node, r));
+
+			for (int j = 0; j < v->n; j++)
+				ss += pow(log(v->v[j]) - mean, 2);
+			dof += v->n ? v->n - 1 : 0;
 		}
-		dof += n ? n - 1 : 0;
 	}
 	return dof ? sqrt(ss / dof) : NAN;
 }
@@ -57,6 +57,17 @@ const char *fl_brun_name(const struct fl_brun_hunt *h, int i, char out[16])
 		return rev;
 	snprintf(out, 16, "%.12s", h->graph.node[i].commit.sha);
 	return out;
+}
+
+int fl_brun_most_probable(const struct fl_brun_hunt *h)
+{
+	const double *p = fl_hunt_posterior(h->hunt);
+	int best = 0;
+
+	for (int i = 1; i < h->graph.n; i++)
+		if (p[i] > p[best])
+			best = i;
+	return best;
 }
 
 /* What a run costs where the work tree is, and where it would have to move. */
@@ -111,6 +122,34 @@ static int check_exact(const struct fl_brun_hunt *h, int commit, double value,
 		100 * expm1(h->min_effect));
 }
 
+/*
+ * A commit that was left out and the one that stands for it must be the same,
+ * or the culprit is among those that were left out. Four standard errors and
+ * half of the whole change: noise does not do that.
+ */
+static int check_beside(const struct fl_brun_hunt *h, int commit,
+			const char *ran, struct fl_err *err)
+{
+	const struct fl_brun_node *node = &h->graph.node[commit];
+	int n = node->value[FL_HUNT_SEARCH].n;
+	double a = log(fl_brun_mean(&h->graph.node[0], FL_HUNT_SEARCH));
+	double b = log(
+		fl_brun_mean(&h->graph.node[h->graph.n - 1], FL_HUNT_SEARCH));
+	double apart, se;
+
+	if (!n || node->beside < (h->opts->exact ? 1 : 4))
+		return 0;
+	apart = fabs(node->beside_sum / node->beside -
+		     log(fl_brun_mean(node, FL_HUNT_SEARCH)));
+	se = fl_brun_sigma(h) * sqrt(1.0 / n + 1.0 / node->beside);
+	if (apart < fabs(b - a) / 2 || apart < h->min_effect || apart < 4 * se)
+		return 0;
+	return fl_err_set(
+		err, -EINVAL, FL_E_USER,
+		"'%.12s' and '%.12s' differ, though no commit between them touches what --path names: the change is in one that does not; leave --path out",
+		node->commit.sha, ran);
+}
+
 static void take_value(struct fl_brun_hunt *h, struct fl_hunt_ask ask,
 		       double value)
 {
@@ -149,6 +188,7 @@ int fl_brun_take(struct fl_brun_hunt *h, const json_t *e, struct fl_err *err)
 {
 	const char *role = fl_json_str_or(e, "role", "search");
 	const char *why = fl_json_str_or(e, "failed", NULL);
+	const char *ran = fl_json_str_or(e, "ran", NULL);
 	double value = fl_json_num_or(e, "value", NAN);
 	struct fl_hunt_ask ask = {
 		fl_brun_graph_find(&h->graph, fl_json_str_or(e, "commit", "")),
@@ -167,7 +207,7 @@ int fl_brun_take(struct fl_brun_hunt *h, const json_t *e, struct fl_err *err)
 			     json_is_true(json_object_get(e, "never")));
 		return 0;
 	}
-	r = check_exact(h, ask.commit, value, err);
+	r = ran ? 0 : check_exact(h, ask.commit, value, err);
 	if (r < 0)
 		return r;
 	if (!h->have_unit)
@@ -175,5 +215,9 @@ int fl_brun_take(struct fl_brun_hunt *h, const json_t *e, struct fl_err *err)
 			 fl_json_str_or(e, "unit", ""));
 	h->have_unit = true;
 	take_value(h, ask, value);
-	return 0;
+	if (!ran)
+		return 0;
+	h->graph.node[ask.commit].beside++;
+	h->graph.node[ask.commit].beside_sum += log(value);
+	return check_beside(h, ask.commit, ran, err);
 }

@@ -23,7 +23,7 @@ void fl_brun_percent(struct fl_buf *b, double log_ratio)
 
 void fl_brun_probability(struct fl_buf *b, double p)
 {
-	if (p > 0.999 && p < 1)
+	if (p > 0.999)
 		fl_buf_puts(b, ">99.9 %");
 	else if (p >= 0.995)
 		fl_buf_printf(b, "%.1f %%", 100 * p);
@@ -69,6 +69,18 @@ static int best_of(const struct fl_brun_hunt *h, int out[SHOWN])
 	return n;
 }
 
+/* Fresh runs of the candidate and its parents that are not there yet. */
+static double verify_left(const struct fl_brun_hunt *h, int each)
+{
+	const struct fl_brun_node *c = &h->graph.node[h->candidate];
+	int left = each - c->value[FL_HUNT_VERIFY].n;
+
+	for (int i = 0; i < c->nparents; i++)
+		left += each -
+			h->graph.node[c->parents[i]].value[FL_HUNT_VERIFY].n;
+	return left > 1 ? left : 1;
+}
+
 /*
  * Runs still to come: bits that are open over bits a run brings (the two-level
  * channel's capacity, docs/STATISTICS.md), and the verification.
@@ -83,8 +95,7 @@ static double runs_left(const struct fl_brun_hunt *h)
 	double open = 0, d, rate = 1;
 
 	if (h->stage == FL_HUNT_VERIFYING)
-		return fmax(
-			1, verify - (fl_hunt_boots(h->hunt) - h->verify_start));
+		return verify_left(h, verify / 2);
 	if (h->stage != FL_HUNT_SEARCHING || !p)
 		return NAN;
 	fl_hunt_levels(h->hunt, &l);
@@ -227,13 +238,25 @@ static void say_ends_differ(const struct fl_brun_hunt *h)
 	fl_note("%s", fl_buf_str(&t));
 }
 
+static void say_candidate(const struct fl_brun_hunt *h)
+{
+	double p = fl_hunt_posterior(h->hunt)[h->candidate];
+	_cleanup_buf_ struct fl_buf share = { 0 };
+
+	if (p < h->opts->confidence) {
+		fl_note("No test tells the most probable ones apart: now fresh runs around them.");
+		return;
+	}
+	fl_brun_probability(&share, p);
+	fl_note("Candidate %.12s (%s): now fresh runs beside its parent.",
+		h->graph.node[h->candidate].commit.sha, fl_buf_str(&share));
+}
+
 void fl_brun_view_stage(struct fl_brun_hunt *h, enum fl_hunt_state stage)
 {
-	const double *p = fl_hunt_posterior(h->hunt);
-	_cleanup_buf_ struct fl_buf share = { 0 };
-	int best[SHOWN], culprits = 0;
+	int culprits = 0;
 
-	if (!h->said_ends && stage == FL_HUNT_SEARCHING) {
+	if (!h->said_ends && stage != FL_HUNT_GATE && stage != FL_HUNT_DONE) {
 		h->said_ends = true;
 		say_ends_differ(h);
 	} else if (h->stage == FL_HUNT_VERIFYING && stage < FL_HUNT_VERIFYING) {
@@ -243,13 +266,8 @@ void fl_brun_view_stage(struct fl_brun_hunt *h, enum fl_hunt_state stage)
 				"Not confirmed: on with all that is known.");
 		h->said_culprits = culprits;
 	}
-	if (stage == FL_HUNT_VERIFYING && best_of(h, best)) {
-		fl_brun_probability(&share, p[best[0]]);
-		fl_note("Candidate %.12s (%s): now fresh runs beside its parent.",
-			h->graph.node[best[0]].commit.sha, fl_buf_str(&share));
-		h->verify_start = fl_hunt_boots(h->hunt);
-	}
-	h->stage = stage;
+	if (stage == FL_HUNT_VERIFYING)
+		say_candidate(h);
 }
 
 void fl_brun_view_end(void)

@@ -13,8 +13,7 @@
 #include "util/fs.h"
 #include "util/log.h"
 
-/* Wall clock: nothing is known of the noise, so a weak prior (docs/
- * STATISTICS.md, "Any command's number"). */
+/* Nothing is known of the noise: a prior that weighs one run. */
 #define WALL_SD 0.02
 #define WALL_NU0 1
 #define WALL_LAMBDA 0.1
@@ -144,14 +143,17 @@ static json_t *entry_of(const struct fl_brun_hunt *h,
 
 static int measure(struct fl_brun_hunt *h, struct fl_err *err)
 {
-	const struct fl_brun_node *node = &h->graph.node[h->ask.commit];
+	const char *sha = h->ask.role == FL_HUNT_VERIFY ?
+				  fl_brun_graph_beside(&h->graph, h->ask.commit,
+						       h->candidate) :
+				  h->graph.node[h->ask.commit].commit.sha;
 	_cleanup_(fl_brun_run_clear) struct fl_brun_run run = { 0 };
 	struct fl_brun_command c = {
 		.argv = h->opts->command,
 		.dir = h->state.tree,
 		.state = h->state.dir,
 		.repo = fl_git_path(h->git),
-		.sha = node->commit.sha,
+		.sha = sha,
 		.timeout_s = h->opts->timeout_s,
 		.tick = tick,
 		.arg = h,
@@ -161,8 +163,7 @@ static int measure(struct fl_brun_hunt *h, struct fl_err *err)
 	int r;
 
 	fl_brun_view_tick(h, 0);
-	r = fl_git_linked(h->git, h->state.name, h->state.tree,
-			  node->commit.sha, err);
+	r = fl_git_linked(h->git, h->state.name, h->state.tree, sha, err);
 	if (!r && fl_brun_stopped())
 		r = -EINTR;
 	if (!r)
@@ -175,6 +176,8 @@ static int measure(struct fl_brun_hunt *h, struct fl_err *err)
 	if (r < 0)
 		return r;
 	e = entry_of(h, &run);
+	if (strcmp(sha, h->graph.node[h->ask.commit].commit.sha) != 0)
+		json_object_set_new(e, "ran", json_string(sha));
 	r = fl_brun_state_add(&h->state, e, err);
 	if (!r)
 		r = fl_brun_take(h, e, err);
@@ -191,8 +194,12 @@ static int loop(struct fl_brun_hunt *h, struct fl_err *err)
 		enum fl_hunt_state stage = fl_hunt_update(h->hunt);
 		int r;
 
+		h->candidate = stage == FL_HUNT_VERIFYING ?
+				       fl_brun_most_probable(h) :
+				       -1;
 		if (stage != h->stage)
 			fl_brun_view_stage(h, stage);
+		h->stage = stage;
 		if (stage == FL_HUNT_DONE ||
 		    fl_hunt_next(h->hunt, 1, &h->ask) < 1)
 			return 0;
@@ -297,6 +304,7 @@ static int hunt(const struct fl_brun_opts *opts, struct fl_git *git,
 		.good = names[0],
 		.bad = names[1],
 		.current = -1,
+		.candidate = -1,
 		.state = { .lock = -1, .journal = -1 },
 	};
 	bool there;
@@ -320,7 +328,7 @@ static int hunt(const struct fl_brun_opts *opts, struct fl_git *git,
 		fl_info("interrupted after %d run%s; the same command with --resume goes on",
 			h.runs + h.failed, h.runs + h.failed == 1 ? "" : "s");
 	/* Kept while it may go on: what was built in there is worth time. */
-	if (!r || !h.runs)
+	if (r != -EINTR || !h.runs)
 		fl_git_linked_remove(git, h.state.name, h.state.tree, NULL);
 	if (r < 0)
 		return r;
@@ -337,7 +345,7 @@ static int hunt_sides(const struct fl_brun_opts *opts, struct fl_git *git,
 	json_auto_t *to_bad = NULL, *to_good = NULL;
 	_cleanup_free_ char *name = NULL;
 	char fork[FL_SHA_HEX];
-	int r = fl_git_merge_base(git, good, bad, fork, err);
+	int r = fl_git_merge_base(git, opts->good, opts->bad, fork, err);
 
 	if (r < 0)
 		return r;

@@ -59,12 +59,20 @@ struct fl_brun_node {
 	int nparents;
 	double prior;
 	struct fl_brun_values value[2]; /* by enum fl_hunt_role */
+	/* runs of a left-out commit in its place: log values */
+	int beside;
+	double beside_sum;
 	int failures; /* runs without a number */
 	bool skipped;
 	char *why; /* of the last failure, or NULL */
 };
 
 /* ---- bisect-run-graph.c --------------------------------------------------- */
+
+struct fl_brun_place {
+	char sha[FL_SHA_HEX];
+	int node; /* that stands for it */
+};
 
 /*
  * Commits that cannot change the number (no file of theirs differs, or none
@@ -75,6 +83,8 @@ struct fl_brun_graph {
 	int n;
 	int commits; /* in the range, good apart */
 	int candidates; /* of them, those that can be the culprit */
+	struct fl_brun_place *place; /* every commit of the range, by id */
+	int nplaces;
 };
 
 int fl_brun_graph_load(struct fl_git *g, const char *good, const char *bad,
@@ -82,6 +92,13 @@ int fl_brun_graph_load(struct fl_git *g, const char *good, const char *bad,
 		       struct fl_brun_graph *ret, struct fl_err *err);
 void fl_brun_graph_clear(struct fl_brun_graph *g);
 int fl_brun_graph_find(const struct fl_brun_graph *g, const char *sha);
+/*
+ * What to check out for node i where `child` is compared with its parents: the
+ * parent itself, for which i may only stand. Were leaving it out wrong, the
+ * comparison would show it.
+ */
+const char *fl_brun_graph_beside(const struct fl_brun_graph *g, int i,
+				 int child);
 
 /* ---- bisect-run-command.c ------------------------------------------------- */
 
@@ -162,7 +179,8 @@ struct fl_brun_hunt {
 	bool replaying;
 	struct fl_hunt_ask ask; /* under way */
 	enum fl_hunt_state stage; /* what was said last */
-	int verify_start; /* boots when it began */
+
+	int candidate; /* that is being verified, or -1 */
 	bool said_ends, said_columns;
 	int said_culprits;
 };
@@ -172,6 +190,7 @@ struct fl_brun_hunt {
 /* One line of the journal, new or replayed. USER error: it does not fit. */
 int fl_brun_take(struct fl_brun_hunt *h, const json_t *entry,
 		 struct fl_err *err);
+int fl_brun_most_probable(const struct fl_brun_hunt *h);
 /* Geometric mean of the values of one role, or of both (role < 0). */
 double fl_brun_mean(const struct fl_brun_node *node, int role);
 /* Spread of one run, log scale, pooled over all commits; NaN: unknown. */

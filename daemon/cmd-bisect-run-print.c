@@ -67,12 +67,6 @@ static void row(const char *label, const char *fmt, ...)
 	free(text);
 }
 
-static void glue(struct fl_buf *b, size_t from)
-{
-	for (char *s = b->s + from; from < b->len && (s = strchr(s, ' '));)
-		*s = GLUE;
-}
-
 /* No exponent where a person would write none. */
 static void put_value(struct fl_buf *b, double v)
 {
@@ -86,29 +80,22 @@ static void put_value(struct fl_buf *b, double v)
 		fl_buf_printf(b, "%.*f", digits > 0 ? digits : 0, v);
 }
 
-static void put_percent(struct fl_buf *b, double percent)
-{
-	size_t from = b->len;
-
-	if (isnan(percent))
-		fl_buf_puts(b, "?");
-	else
-		fl_brun_percent(b, log1p(percent / 100));
-	glue(b, from);
-}
-
 /* "+19.4 % (95 %: +18.1 to +20.7 %)" of an interval in per cent. */
 static void put_interval(struct fl_buf *b, const json_t *i)
 {
-	put_percent(b, num(i, "value"));
-	if (isnan(num(i, "lo")) || isnan(num(i, "hi")))
+	double mid = num(i, "value"), lo = num(i, "lo"), hi = num(i, "hi");
+	double width = isnan(hi - lo) ? fabs(mid) / 10 : hi - lo;
+	int digits = width > 0 ? 1 - (int)floor(log10(width)) : 4;
+
+	digits = digits < 0 ? 0 : digits > 4 ? 4 : digits;
+	if (isnan(mid)) {
+		fl_buf_putc(b, '?');
 		return;
-	fl_buf_printf(b, " (95%c%%:%c", GLUE, GLUE);
-	put_percent(b, num(i, "lo"));
-	b->len -= 2; /* one "%" for both */
-	fl_buf_puts(b, "\1to\1");
-	put_percent(b, num(i, "hi"));
-	fl_buf_putc(b, ')');
+	}
+	fl_buf_printf(b, "%+.*f%c%%", digits, mid, GLUE);
+	if (width > 1e-6 && !isnan(hi - lo))
+		fl_buf_printf(b, " (95%c%%:%c%+.*f%cto%c%+.*f%c%%)", GLUE, GLUE,
+			      digits, lo, GLUE, GLUE, digits, hi, GLUE);
 }
 
 /* "101.3 -> 120.98 ms, +19.4 % (95 %: +18.1 to +20.7 %)" */
@@ -124,17 +111,6 @@ static void put_change(struct fl_buf *b, const json_t *result, double from,
 		fl_buf_printf(b, "%s%s", *unit == '%' ? "" : "\1", unit);
 	fl_buf_puts(b, ", ");
 	put_interval(b, interval);
-}
-
-static void put_probability(struct fl_buf *b, double p)
-{
-	size_t from = b->len;
-
-	if (isnan(p))
-		fl_buf_puts(b, "?");
-	else
-		fl_brun_probability(b, p);
-	glue(b, from);
 }
 
 static const char *rev_of(const json_t *result, const char *end)
@@ -191,30 +167,35 @@ static void print_set(const json_t *set)
 
 static void print_culprit(const json_t *result, const json_t *c)
 {
-	const json_t *set = json_object_get(c, "set");
-	size_t n = json_array_size(set);
+	const char *beside = str(c, "parent");
+	size_t n = json_array_size(json_object_get(c, "set"));
 	_cleanup_buf_ struct fl_buf p = { 0 };
 	int fresh = whole(c, "fresh_runs");
 
-	put_probability(&p, num(c, "confidence"));
+	fl_brun_probability(&p, num(c, "confidence"));
 	if (n > 1) {
-		printf("\nOne of these %zu commits (probability %.*s):\n", n,
-		       (int)p.len, p.s);
-		print_set(set);
+		printf(*beside ?
+			       "\nOne of these %zu commits (together %s):\n\n" :
+			       "\nIf one commit did it, one of these %zu (together %s), not verified:\n\n",
+		       n, fl_buf_str(&p));
+		print_set(json_object_get(c, "set"));
 		putchar('\n');
 	} else {
 		print_commit(c);
 	}
-	if (json_is_true(json_object_get(c, "verified"))) {
+	if (*beside)
 		print_effect(result, c);
+	if (json_is_true(json_object_get(c, "verified")))
 		row("  probability",
 		    "%s; confirmed in %d + %d fresh runs beside %.12s",
-		    fl_buf_str(&p), fresh, fresh,
-		    str(json_object_get(c, "parent"), "commit"));
-	} else if (n == 1) {
-		row("  probability", "%s, not verified beside its parent",
+		    fl_buf_str(&p), fresh, fresh, beside);
+	else if (n > 1 && *beside)
+		row("  measured",
+		    "in %d + %d fresh runs, before and after them", fresh,
+		    fresh);
+	else if (n == 1)
+		row("  probability", "%s, but not verified beside its parent",
 		    fl_buf_str(&p));
-	}
 }
 
 static void print_ends(const json_t *result)
@@ -256,10 +237,11 @@ static void print_work(const json_t *result)
 	_cleanup_buf_ struct fl_buf t = { 0 };
 	char span[32];
 
-	fl_buf_printf(&t, "%d run%s of %d commits (%d in the range", runs,
-		      runs == 1 ? "" : "s", whole(result, "tested"), commits);
+	fl_buf_printf(&t, "%d run%s of %d commits (of %d", runs,
+		      runs == 1 ? "" : "s", whole(result, "tested"),
+		      commits + 1);
 	if (may != commits)
-		fl_buf_printf(&t, ", %d of them candidates", may);
+		fl_buf_printf(&t, ", %d candidate%s", may, may == 1 ? "" : "s");
 	fl_buf_printf(&t, ") in %s",
 		      fl_brun_span(num(result, "seconds"), span, sizeof(span)));
 	if (bad)
@@ -282,15 +264,17 @@ static void print_why(const json_t *result, const char *end)
 	int a = whole(json_object_get(result, "good"), "runs");
 	int b = whole(json_object_get(result, "bad"), "runs");
 
-	putchar('\n');
 	if (!strcmp(end, "does-not-reproduce"))
 		row("no difference",
 		    "between %s and %s in %d + %d runs; a change of %.2g\1%% or more would most likely have shown. Longer or quieter runs resolve more, and --threshold says what is large enough to look for.",
 		    good, bad, a, b, num(result, "resolved_percent"));
 	else if (!strcmp(end, "not-verified"))
 		row("nobody",
-		    "%s and %s differ, but no commit does from its parents in fresh runs: many small steps, or a number that drifts. Nothing is named rather than the wrong one.",
-		    good, bad);
+		    "%s and %s differ, but no commit does from its parents in fresh runs: many small steps, a number that drifts%s. Nothing is named rather than the wrong one.",
+		    good, bad,
+		    json_array_size(json_object_get(result, "paths")) ?
+			    ", or a commit that --path leaves out" :
+			    "");
 	else if (!strcmp(end, "untestable"))
 		row("no answer", "one of the two ends cannot be tested");
 	else if (!strcmp(end, "partly"))
@@ -299,12 +283,27 @@ static void print_why(const json_t *result, const char *end)
 		    budget_spent(result) ? "the budget (--max-runs) was spent" :
 					   "too small to be told from noise");
 	else if (budget_spent(result))
-		row("not one",
+		row("why not one",
 		    "the budget of %d runs is spent; more of --max-runs with --resume goes on",
 		    whole(result, "max_runs"));
 	else
-		row("not one",
-		    "no commit that can be tested lies between them");
+		row("why not one", "no commit between these can be tested");
+}
+
+/* As many as fit into a line that can be copied. */
+static void print_next(const json_t *culprits)
+{
+	_cleanup_buf_ struct fl_buf b = { 0 };
+	json_t *c, *v;
+	size_t i, j;
+	int n = 0;
+
+	json_array_foreach((json_t *)culprits, i, c)
+		json_array_foreach(json_object_get(c, "set"), j, v)
+			if (n++ < 4)
+				fl_buf_printf(&b, " %.12s", str(v, "commit"));
+	if (n)
+		printf("%-*sgit show%s\n", LABEL, "what next", fl_buf_str(&b));
 }
 
 static void print_one(const json_t *result)
@@ -316,15 +315,13 @@ static void print_one(const json_t *result)
 
 	json_array_foreach((json_t *)list, i, c)
 		print_culprit(result, c);
+	putchar('\n');
 	if (strcmp(end, "found") != 0)
 		print_why(result, end);
-	putchar('\n');
 	print_ends(result);
 	print_work(result);
 	print_untestable(result);
-	c = json_array_get(list, 0);
-	if (c)
-		row("what next", "git show %.12s", str(c, "commit"));
+	print_next(list);
 }
 
 void fl_cmd_bisect_run_print(const json_t *result)
