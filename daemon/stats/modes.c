@@ -24,6 +24,7 @@
 #define MIN_GAP 3.0
 /* Bayes factor of 20, "strong" in Kass and Raftery 1995. */
 #define MIN_BIC 6.0
+#define MAX_VALUES 1000 /* of more, the quantiles */
 #define STARTS 16
 #define LEVEL_STEPS 30
 
@@ -166,6 +167,11 @@ void fl_modes_find(const double *residuals, size_t n, struct fl_modes *ret)
 	if (n < FL_MODES_MIN)
 		return;
 	s = sorted(residuals, n);
+	if (n > MAX_VALUES) {
+		for (size_t i = 0; i < MAX_VALUES; i++)
+			s[i] = s[(2 * i + 1) * n / MAX_VALUES / 2];
+		n = MAX_VALUES;
+	}
 	sd = fl_stats_sd(s, n);
 	if (!isfinite(sd) || !(sd > 0))
 		return;

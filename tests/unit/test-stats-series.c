@@ -50,6 +50,7 @@ static double t3(void)
 
 static void modes_found(void **state)
 {
+	static double many[50000];
 	struct fl_modes m;
 	double v[60];
 	int found = 0;
@@ -69,6 +70,12 @@ static void modes_found(void **state)
 		assert_true(m.within > 0.05 && m.within < 0.5);
 	}
 	assert_true(found >= 36);
+	/* Ten years of boots: found as well, and in no time. */
+	two_modes(many, FL_ARRAY_SIZE(many), 5);
+	fl_modes_find(many, FL_ARRAY_SIZE(many), &m);
+	assert_int_equal(m.bimodal, 1);
+	assert_near(m.upper, 0.2, 0.01);
+	assert_near(m.high - m.low, 0.05, 0.001);
 }
 
 /* At most 1 % of one mode's noise: 1 of 300 is expected, 8 are too many. */
