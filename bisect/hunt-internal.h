@@ -14,6 +14,9 @@
 #define FL_HUNT_PARENTS 15
 /* Rejected candidates of one search, after which it gives up. */
 #define FL_HUNT_REJECTS 6
+/* Boots that the search of a further stretch may take: its gate may have been
+ * opened by chance, and then nothing in there can be found. */
+#define FL_HUNT_STRETCH_BOOTS 120
 
 /* One thing that came in. The log keeps their order. */
 struct fl_hunt_event {
@@ -51,6 +54,7 @@ struct fl_hunt {
 	int started; /* values before the first gate opened, or -1 */
 	int worked; /* values that were worked off */
 	bool drifts; /* some search found that the host does */
+	bool missing; /* a part of the change is known to be unexplained */
 
 	/* By commit. */
 	bool *skipped;
@@ -64,7 +68,7 @@ struct fl_hunt {
 	bool *blind; /* by commit: a boot of it tells nothing here */
 	int third; /* commit on a third level, or -1 */
 	bool confirming; /* boots of `third` are wanted */
-	int rejects;
+	int rejects, entered; /* boots when it began */
 
 	/* Stretches that wait; the last is next. */
 	struct fl_hunt_stretch *todo;
@@ -106,8 +110,10 @@ bool fl_hunt_enter(struct fl_hunt *h, const struct fl_hunt_stretch *s);
 void fl_hunt_leave(struct fl_hunt *h);
 void fl_hunt_feed(struct fl_hunt *h, const struct fl_hunt_event *e);
 void fl_hunt_push(struct fl_hunt *h, struct fl_hunt_stretch s);
-/* Does the number move from a to b, as far as is known? */
-bool fl_hunt_moves(const struct fl_hunt *h, int a, int b);
+/* Does the number move from a to b, as far as is known: by more than t standard
+ * errors (exact clock: the smallest effect), and not clearly by less than the
+ * part that may stay unexplained? */
+bool fl_hunt_moves(const struct fl_hunt *h, int a, int b, double t);
 /* What else may have moved it before and after a confirmed candidate; inside
  * of the set of the culprit with that index; both halves at `third`. */
 void fl_hunt_push_around(struct fl_hunt *h);

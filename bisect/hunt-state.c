@@ -14,11 +14,24 @@
 #include <string.h>
 #include "../daemon/util/err.h"
 
-static bool spent(const struct fl_hunt *h)
+static bool is_whole(const struct fl_hunt *h)
+{
+	return h->now.good == 0 && h->now.bad == h->n - 1;
+}
+
+static bool out_of_boots(const struct fl_hunt *h)
 {
 	int max = h->params.search.max_runs;
 
-	return max > 0 && h->boots >= max;
+	return max > 0 && h->worked >= max;
+}
+
+/* The budget of the hunt, or what a further stretch may take. */
+static bool spent(const struct fl_hunt *h)
+{
+	return out_of_boots(h) ||
+	       (h->nculprits > 0 &&
+		h->worked - h->entered >= FL_HUNT_STRETCH_BOOTS);
 }
 
 /* The candidate becomes a culprit, or takes the place of one. */
@@ -73,7 +86,7 @@ static void next_stretch(struct fl_hunt *h)
 
 		if (s.unless >= 0 && h->nculprits > s.unless)
 			continue;
-		if (spent(h) ||
+		if (out_of_boots(h) ||
 		    (s.inside < 0 && h->nculprits >= h->params.max_culprits)) {
 			h->open_rest = true;
 			continue;
@@ -85,17 +98,13 @@ static void next_stretch(struct fl_hunt *h)
 	finish(h);
 }
 
-static bool is_whole(const struct fl_hunt *h)
-{
-	return h->now.good == 0 && h->now.bad == h->n - 1;
-}
-
 /* The search ended without a candidate that could be confirmed. */
 static void give_up(struct fl_hunt *h, bool keep)
 {
 	if (h->now.inside < 0) {
 		h->open_rest = true;
-		if (keep)
+		/* Beside a culprit a guess is worth nothing. */
+		if (keep && !h->nculprits)
 			record(h, -1);
 	}
 	next_stretch(h);
@@ -120,7 +129,7 @@ static void gate_says_no(struct fl_hunt *h)
 		h->end = FL_HUNT_DOES_NOT_REPRODUCE;
 	else if (h->now.inside >= 0)
 		blame_merge(h);
-	else if (!h->drifts && fl_hunt_moves(h, h->now.good, h->now.bad))
+	else if (!h->drifts && fl_hunt_moves(h, h->now.good, h->now.bad, 3))
 		h->open_rest = true;
 	next_stretch(h);
 }
@@ -162,6 +171,21 @@ static void feed_fresh(struct fl_hunt *h, bool members_too)
 	}
 }
 
+/* Further stretches are entered on weak evidence: when more boots weaken it
+ * they need not go on until the gate's last one. */
+static bool no_use(const struct fl_hunt *h)
+{
+	struct fl_bisect_levels l;
+	int enough = 8;
+
+	if (!h->nculprits || h->drifts ||
+	    fl_bisect_boots(h->engine, 0) < enough ||
+	    fl_bisect_boots(h->engine, h->nlocal - 1) < enough)
+		return false;
+	fl_bisect_get_levels(h->engine, &l);
+	return fabs(l.t) < 1.5;
+}
+
 /* The first period is the gate's and the boots after it. */
 static int period_of(const struct fl_hunt *h, int run)
 {
@@ -186,7 +210,7 @@ static bool look(struct fl_hunt *h)
 	case FL_BISECT_GATE:
 		h->state = FL_HUNT_GATE;
 		h->confirming = false;
-		if (!spent(h))
+		if (!spent(h) && !no_use(h))
 			return false;
 		gate_says_no(h);
 		return true;

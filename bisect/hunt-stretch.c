@@ -10,8 +10,11 @@
 #include <string.h>
 #include "../daemon/util/err.h"
 
-/* Standard errors that a stretch must move by to be worth its gate. */
-#define MOVES_T 2.5
+/* Standard errors that a stretch must move by to be worth its gate; fewer when
+ * it is known that something is missing. */
+#define MOVES_T 2
+#define MISSING_T 1.2
+#define DRIFTS_T 1
 
 /* has[i]: i is x or above it. */
 static bool *ancestors(const struct fl_hunt *h, int x)
@@ -150,6 +153,7 @@ bool fl_hunt_enter(struct fl_hunt *h, const struct fl_hunt_stretch *s)
 	for (int i = 0; i < h->done; i++)
 		fl_hunt_feed(h, &h->log[i]);
 	h->rejects = 0;
+	h->entered = h->worked;
 	return true;
 }
 
@@ -163,11 +167,7 @@ void fl_hunt_push(struct fl_hunt *h, struct fl_hunt_stretch s)
 	h->todo[h->ntodo++] = s;
 }
 
-/*
- * Clearly more than nothing, and not clearly less than the part that may stay
- * unexplained. The gate of the stretch has the last word.
- */
-bool fl_hunt_moves(const struct fl_hunt *h, int a, int b)
+bool fl_hunt_moves(const struct fl_hunt *h, int a, int b, double t)
 {
 	struct fl_hunt_mean ma = fl_hunt_mean_of(h, a, false);
 	struct fl_hunt_mean mb = fl_hunt_mean_of(h, b, false);
@@ -181,17 +181,35 @@ bool fl_hunt_moves(const struct fl_hunt *h, int a, int b)
 		return d >= fmax(least, h->params.search.min_effect);
 	se = sqrt(fl_hunt_variance(h, &dof) *
 		  (1.0 / ma.n + 1.0 / mb.n + 2 * h->noise.lambda));
-	/* They were not measured at the same time. */
-	if (h->drifts)
-		return d > se && d + 2 * se > least;
-	return d > MOVES_T * se && d + 2 * se > least;
+	return d > t * se && d + 2 * se > least;
+}
+
+/* Worth its gate, which has the last word? */
+static bool worth(const struct fl_hunt *h, int a, int b)
+{
+	/* On a host that drifts they were not measured at the same time. */
+	double t = h->drifts ? DRIFTS_T : h->missing ? MISSING_T : MOVES_T;
+
+	return fl_hunt_moves(h, a, b, t);
+}
+
+/* Does the first culprit leave out a part of the whole change? At two thirds
+ * of the way to the end of the 95 % interval, which is nine in ten. */
+static bool part_missing(const struct fl_hunt *h)
+{
+	const struct fl_hunt_culprit *c = &h->culprits[h->nculprits - 1];
+	double off = fabs(c->share - 1);
+	double reach = c->share < 1 ? c->share_hi - c->share :
+				      c->share - c->share_lo;
+
+	return h->nculprits == 1 && off > h->params.rest && off > reach * 2 / 3;
 }
 
 static void push_if_moves(struct fl_hunt *h, int good, int bad, int minus)
 {
 	struct fl_hunt_stretch s = { good, bad, minus, false, -1, -1 };
 
-	if (fl_hunt_moves(h, good, bad))
+	if (worth(h, good, bad))
 		fl_hunt_push(h, s);
 }
 
@@ -207,7 +225,7 @@ static void push_side(struct fl_hunt *h, int good, int bad)
 
 		third = above[h->third] && below[good] && h->third != bad;
 	}
-	if (fl_hunt_moves(h, good, bad)) {
+	if (worth(h, good, bad)) {
 		fl_hunt_push(h, s);
 	} else if (third) {
 		push_if_moves(h, h->third, bad, -1);
@@ -219,6 +237,7 @@ void fl_hunt_push_around(struct fl_hunt *h)
 {
 	int c = h->members[h->nparents], main_line = h->members[0];
 
+	h->missing = part_missing(h);
 	push_side(h, c, h->now.bad);
 	/* What only a further parent of a merge contains. */
 	for (int i = h->nparents - 1; i > 0; i--) {
@@ -227,6 +246,7 @@ void fl_hunt_push_around(struct fl_hunt *h)
 		push_if_moves(h, fork_of(h, main_line, p), p, main_line);
 	}
 	push_side(h, h->now.good, main_line);
+	h->missing = false;
 }
 
 /*

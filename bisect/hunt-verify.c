@@ -224,7 +224,12 @@ bool fl_hunt_confirm(struct fl_hunt *h)
 		    fl_hunt_mean_of(h, h->now.good, false).mean;
 	struct fl_hunt_culprit *c = &h->candidate;
 	double dof, var = fl_hunt_variance(h, &dof), var_effect = 0, t;
+	double p_max = h->params.verify_p;
 	bool all = true;
+
+	/* Most searches have one culprit: a further one needs more evidence. */
+	if (h->nculprits)
+		p_max /= 10;
 
 	dof = fmax(dof, 1);
 	for (int i = 0; i < h->nparents; i++) {
@@ -232,7 +237,7 @@ bool fl_hunt_confirm(struct fl_hunt *h)
 		double d = x.mean - p.mean, v;
 
 		v = var * (1.0 / x.n + 1.0 / p.n + 2 * h->noise.lambda);
-		t = fl_hunt_t_quantile(h->params.verify_p, dof);
+		t = fl_hunt_t_quantile(p_max, dof);
 		if (h->params.search.exact)
 			all = all && fabs(d) >= h->params.search.min_effect;
 		else
