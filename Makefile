@@ -186,4 +186,4 @@ help:
 	@echo 'install      DESTDIR, PREFIX;  clean'
 	@echo 'Settings: V=1 DEV=1 SAN=address,undefined CC CFLAGS KSRC'
 
--include $(OBJ:.o=.d) $(wildcard $(B)/tests/*.d)
+-include $(OBJ:.o=.d) $(B)/obj/daemon/main.d $(wildcard $(B)/tests/*.d)

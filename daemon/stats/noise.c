@@ -138,7 +138,7 @@ static void split_noise(const struct boots *b, double e_part,
 {
 	double boots_part = 0, seen = 0;
 
-	if (b->images >= 2) {
+	if (b->images >= 2 && p->images != FL_NOISE_UNRELATED) {
 		out->df_a = (double)(b->images - 1);
 		seen = spread_of_levels(b);
 	}
@@ -155,7 +155,11 @@ static void split_noise(const struct boots *b, double e_part,
 	for (size_t i = 0; i < b->images; i++)
 		boots_part += 1 / (double)(b->start[i + 1] - b->start[i]) /
 			      (double)b->images;
-	out->sa2 = fmax(0, seen - out->var_y * boots_part);
+	if (out->df_a > 0 && out->var_y > 0) {
+		out->sa2 = fmax(0, seen - out->var_y * boots_part);
+		out->p_a = pf(seen / (out->var_y * boots_part), out->df_a,
+			      out->df_u, 0, 0);
+	}
 	if (out->sa2 > 0)
 		out->df_a *= out->sa2 / seen * out->sa2 / seen;
 }
@@ -165,24 +169,28 @@ static size_t at_most(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Boots minus the level around them, for the modes. */
-static void find_modes(const struct boots *b, struct fl_modes *modes)
+/* Boots minus the level around them, for the modes: that of their image, or
+ * of its neighbours where there are any. */
+static void find_modes(const struct boots *b, bool neighbours,
+		       struct fl_modes *modes)
 {
 	_cleanup_free_ double *res = fl_calloc(b->n + 1, sizeof(*res));
+	size_t n = 0;
 
 	for (size_t i = 0; i < b->images; i++) {
 		size_t from = b->start[i], to = b->start[i + 1];
 		bool own = to - from >= OWN_LEVEL;
 
-		for (size_t k = from; k < to; k++) {
+		for (size_t k = from; k < to && (own || neighbours); k++) {
 			size_t lo = own ? from : k - at_most(k, HALF_WINDOW);
 			size_t hi = own ? to :
 					  at_most(b->n, k + HALF_WINDOW + 1);
 
-			res[k] = b->y[k] - fl_stats_median(b->y + lo, hi - lo);
+			res[n++] =
+				b->y[k] - fl_stats_median(b->y + lo, hi - lo);
 		}
 	}
-	fl_modes_find(res, b->n, modes);
+	fl_modes_find(res, n, modes);
 }
 
 static void history_prior(const struct boots *b,
@@ -219,14 +227,19 @@ int fl_noise_fit(const struct fl_noise_obs *obs, size_t n,
 		*ret = (struct fl_noise){ 0 };
 		goto out;
 	}
+	ret->p_a = 1;
 	ret->reps = (double)ret->values / (double)ret->boots;
 	levels(&b);
+	if (params->images == FL_NOISE_UNRELATED && !(b.df > 0)) {
+		*ret = (struct fl_noise){ 0 };
+		goto out;
+	}
 	for (size_t i = 0; i < b.n; i++)
 		e_part += ret->se2 * b.c[i] / (double)b.n;
 	split_noise(&b, e_part, params, ret);
 	ret->su2 = fmax(0, ret->var_y - e_part);
 	ret->lambda = ret->var_y > 0 ? ret->sa2 / ret->var_y : 0;
-	find_modes(&b, &ret->modes);
+	find_modes(&b, params->images != FL_NOISE_UNRELATED, &ret->modes);
 	history_prior(&b, params, ret);
 	r = 0;
 out:

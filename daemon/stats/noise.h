@@ -25,6 +25,8 @@ enum fl_noise_images {
 	/* from squared differences of neighbours, by their median: a history
 	 * with a few steps */
 	FL_NOISE_NEIGHBOURS,
+	/* not at all: kernels of many branches, in no order */
+	FL_NOISE_UNRELATED,
 };
 
 struct fl_noise_params {
@@ -51,6 +53,9 @@ struct fl_noise {
 	/* Degrees of freedom behind each. df_a is that of the spread of the
 	 * levels, cut by the part of sa2 in it (Satterthwaite 1946). */
 	double df_e, df_u, df_a;
+	/* How likely images that are all alike look as different as these:
+	 * F test of df_a and df_u; 1 when nothing is known. */
+	double p_a;
 	double var_y; /* of a boot value: su2 + c_r se2 / reps */
 	double lambda; /* sa2 / var_y; 0 when var_y is 0 */
 	double s0sq, d0; /* prior for comparisons, from the images' variances */
@@ -62,7 +67,8 @@ struct fl_noise {
  * image adjacent, images as in history. Only stretches without a step, or
  * rebuilds of one commit (FL_NOISE_NEIGHBOURS bears a few steps). Balanced or
  * not; values that are not finite are left out. Returns 0, or -ENODATA with
- * *ret zeroed when fewer than two boots are left.
+ * *ret zeroed when fewer than two boots are left, or no two of one image for
+ * FL_NOISE_UNRELATED.
  */
 int fl_noise_fit(const struct fl_noise_obs *obs, size_t n,
 		 const struct fl_noise_params *params, struct fl_noise *ret);
