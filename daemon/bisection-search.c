@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include "compare.h"
+#include "noise.h"
 #include "kbuild.h"
 
 /* A merge that changes no file by itself can still join two changes that do
@@ -15,17 +16,23 @@
 #define EXACT_MIN_SD 1e-5
 #define EXACT_IMAGE_SD 1e-4
 #define EXACT_NU0 4
+/* Without history: a tenth of the variance is the image's. */
 #define WALL_LAMBDA 0.1
+#define WALL_MIN_VAR 1e-8
+#define WALL_NU0 1
+
 void fl_search_clear(struct fl_search *s)
 {
 	for (int i = 0; i < s->n; i++) {
 		free(s->node[i].sha);
 		free(s->node[i].parents);
-		free(s->node[i].values);
+		fl_boots_clear(&s->node[i].boots);
 		fl_kernel_clear(&s->node[i].kernel);
 	}
 	free(s->node);
+	free(s->event);
 	fl_bisect_free(s->engine);
+	*s = (struct fl_search){ .t = s->t, .row = s->row };
 }
 
 /* ---- the graph ---------------------------------------------------------- */
@@ -89,6 +96,19 @@ static int write_graph(struct fl_target *t, int64_t id, const char *good,
 	return r;
 }
 
+/* Kept in the row: what other searches learn meanwhile does not change it. */
+static int take_noise(struct fl_target *t, struct fl_bisection *b,
+		      struct fl_err *err)
+{
+	struct fl_noise m;
+	int r = fl_noise_known(t, b->case_id, b->kpi_id, &m, err);
+
+	b->s0sq = m.d0 > 0 ? m.s0sq : NAN;
+	b->nu0 = m.d0 > 0 ? fmin(m.d0, FL_NOISE_MAX_NU0) : NAN;
+	b->lambda = m.df_a > 0 ? m.lambda : NAN;
+	return r;
+}
+
 int fl_bisection_open(struct fl_target *t, const struct fl_bisection_new *n,
 		      int64_t *id, struct fl_err *err)
 {
@@ -101,10 +121,17 @@ int fl_bisection_open(struct fl_target *t, const struct fl_bisection_new *n,
 		.side = fl_strdup(n->side),
 		.good_sha = fl_strdup(n->good_sha),
 		.bad_sha = fl_strdup(n->bad_sha),
+		.parent_id = n->parent_id,
 	};
 	_cleanup_free_ char *good_deps = NULL, *bad_deps = NULL;
-	int r = fl_store_bisection(t->p->store, &b, err);
+	int r = 0;
 
+	if (!t->exact)
+		r = fl_store_last_run(t->p->store, &b.after_run, err);
+	if (!r)
+		r = take_noise(t, &b, err);
+	if (!r)
+		r = fl_store_bisection(t->p->store, &b, err);
 	if (!r)
 		r = fl_git_range(t->git, n->good_sha, n->bad_sha, &range, err);
 	if (!r && !range.n)
@@ -164,6 +191,14 @@ static int load_graph(struct fl_search *s, struct fl_err *err)
 	return 0;
 }
 
+/* Boots that the search may know: see fl_bisection.verify_after. */
+static struct fl_span search_span(const struct fl_bisection *row)
+{
+	return (struct fl_span){ row->after_run, row->verify_after >= 0 ?
+							 row->verify_after :
+							 0 };
+}
+
 static int load_node(struct fl_search *s, struct fl_search_node *node,
 		     struct fl_err *err)
 {
@@ -183,19 +218,103 @@ static int load_node(struct fl_search *s, struct fl_search_node *node,
 	if (strcmp(node->kernel.status, "built"))
 		return 0;
 	r = fl_store_boot_count(t->p->store, node->kernel.id, t->recipe[0],
-				s->row->case_id, &c, err);
+				s->row->case_id, s->row->after_run, &c, err);
 	if (r < 0)
 		return r;
 	node->queued = c.queued;
 	r = fl_target_logs(t, node->kernel.id, FL_ISA_PLAIN, s->row->case_id,
-			   s->row->kpi_id, &node->values, &node->nvalues, err);
+			   s->row->kpi_id, search_span(s->row), &node->boots,
+			   err);
 	if (r < 0 && r != -ERANGE)
 		return r;
-	if (!node->nvalues && (c.broken || c.case_failed) && !c.queued) {
+	if (!node->boots.n && (c.broken || c.case_failed) && !c.queued) {
 		node->skipped = true;
 		node->skip = "boot-failed";
 	}
 	return 0;
+}
+
+/* An image that is equal to its parent's cannot have moved anything. */
+static void merge_equal_images(struct fl_search *s)
+{
+	for (int i = 1; i < s->n - 1; i++) {
+		struct fl_search_node *node = &s->node[i];
+		const struct fl_search_node *up;
+
+		if (node->nparents != 1 || !node->kernel.image_hash)
+			continue;
+		up = &s->node[s->node[node->parents[0]].stand_in];
+		if (!up->kernel.image_hash ||
+		    strcmp(up->kernel.image_hash, node->kernel.image_hash))
+			continue;
+		node->prior = 0;
+		node->stand_in = (int)(up - s->node);
+		/* Its boots are its parent's. */
+		fl_boots_clear(&node->boots);
+	}
+}
+
+/* ---- events --------------------------------------------------------------- */
+
+static void add_event(struct fl_search *s, int node, int64_t run, double value)
+{
+	s->event = fl_realloc(s->event, (s->nevents + 1) * sizeof(*s->event));
+	s->event[s->nevents++] =
+		(struct fl_search_event){ node, run, value, 0 };
+}
+
+/* Those with rows in the order of these, then the new ones: commits that
+ * cannot be tested first, then boots in the order of their runs. */
+static int cmp_event(const void *a, const void *b)
+{
+	const struct fl_search_event *x = a, *y = b;
+
+	if (x->step != y->step)
+		return !x->step - !y->step ?: (x->step > y->step ? 1 : -1);
+	if (x->run != y->run)
+		return x->run > y->run ? 1 : -1;
+	return x->node - y->node;
+}
+
+static int load_events(struct fl_search *s, struct fl_err *err)
+{
+	json_auto_t *rows = NULL;
+	json_t *v;
+	size_t at;
+	int r;
+
+	for (int i = 0; i < s->n; i++) {
+		const struct fl_search_node *node = &s->node[i];
+
+		if (node->skipped)
+			add_event(s, i, 0, NAN);
+		for (size_t j = 0; j < node->boots.n; j++)
+			add_event(s, i, node->boots.run[j], node->boots.v[j]);
+	}
+	r = fl_store_rows(s->t->p->store, FL_ROWS_BISECTION_STEPS, &rows, err,
+			  "i", s->row->id);
+	json_array_foreach(rows, at, v) {
+		int node = (int)fl_json_int_or(v, "idx", -1);
+		int64_t run =
+			strcmp(fl_json_str_or(v, "outcome", ""), "measured") ?
+				0 :
+				fl_json_int_or(v, "run_id", 0);
+
+		for (size_t i = 0; i < s->nevents; i++)
+			if (s->event[i].node == node && s->event[i].run == run)
+				s->event[i].step = fl_json_int_or(v, "n", 0);
+	}
+	if (s->nevents)
+		qsort(s->event, s->nevents, sizeof(*s->event), cmp_event);
+	return r;
+}
+
+void fl_search_hear(struct fl_search *s, const struct fl_search_event *e)
+{
+	if (e->run)
+		fl_bisect_add(s->engine, e->node, e->value);
+	else
+		fl_bisect_skip(s->engine, e->node);
 }
 
 /* Spread between boots of one image, pooled over all that were measured. */
@@ -208,12 +327,12 @@ static double pooled_sd(const struct fl_search *s)
 		const struct fl_search_node *node = &s->node[i];
 		double mean = 0;
 
-		for (size_t j = 0; j < node->nvalues; j++)
-			mean += node->values[j] / (double)node->nvalues;
-		for (size_t j = 0; j < node->nvalues; j++)
-			ss += (node->values[j] - mean) *
-			      (node->values[j] - mean);
-		df += node->nvalues ? node->nvalues - 1 : 0;
+		for (size_t j = 0; j < node->boots.n; j++)
+			mean += node->boots.v[j] / (double)node->boots.n;
+		for (size_t j = 0; j < node->boots.n; j++)
+			ss += (node->boots.v[j] - mean) *
+			      (node->boots.v[j] - mean);
+		df += node->boots.n ? node->boots.n - 1 : 0;
 	}
 	return df ? sqrt(ss / (double)df) : 0;
 }
@@ -242,9 +361,14 @@ static int make_engine(struct fl_search *s, struct fl_err *err)
 			EXACT_IMAGE_SD * EXACT_IMAGE_SD / (sd * sd)
 		};
 	} else {
-		sd = fmax(sd, 1e-4);
-		noise = (struct fl_bisect_noise){ sd * sd, EXACT_NU0,
-						  WALL_LAMBDA };
+		/* What the host showed in other boots; else these ones. */
+		bool known = !isnan(s->row->s0sq);
+
+		noise = (struct fl_bisect_noise){
+			fmax(known ? s->row->s0sq : sd * sd, WALL_MIN_VAR),
+			known ? s->row->nu0 : WALL_NU0,
+			isnan(s->row->lambda) ? WALL_LAMBDA : s->row->lambda
+		};
 	}
 	for (int i = 0; i < s->n; i++)
 		c[i] = (struct fl_bisect_commit){ s->node[i].parents,
@@ -264,11 +388,8 @@ static int make_engine(struct fl_search *s, struct fl_err *err)
 
 		fl_bisect_cost(s->engine, i,
 			       built->kernel.image_hash ? 0 : make_s, run_s);
-		for (size_t j = 0; j < node->nvalues; j++)
-			fl_bisect_add(s->engine, i, node->values[j]);
-		if (node->skipped)
-			fl_bisect_skip(s->engine, i);
-		else if (built->skipped && !node->nvalues)
+		/* What stands in for it will not build or boot. */
+		if (!node->skipped && built->skipped && !node->boots.n)
 			fl_bisect_skip(s->engine, i);
 		if (node->queued)
 			fl_bisect_pending(s->engine, i, (int)node->queued);
@@ -276,6 +397,8 @@ static int make_engine(struct fl_search *s, struct fl_err *err)
 			 strcmp(node->kernel.status, "built"))
 			fl_bisect_pending(s->engine, i, 1);
 	}
+	for (size_t i = 0; i < s->nevents && s->event[i].step; i++)
+		fl_search_hear(s, &s->event[i]);
 	return 0;
 }
 
@@ -285,5 +408,9 @@ int fl_search_load(struct fl_search *s, struct fl_err *err)
 
 	for (int i = 0; !r && i < s->n; i++)
 		r = load_node(s, &s->node[i], err);
+	if (r < 0)
+		return r;
+	merge_equal_images(s);
+	r = load_events(s, err);
 	return r < 0 ? r : make_engine(s, err);
 }

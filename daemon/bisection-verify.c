@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include "compare.h"
 #include "stats/stats.h"
 
 #define WALL_BOOTS 8 /* STATISTICS: a fixed number, no peeking */
@@ -16,14 +15,19 @@
 #define SHARE_EXPLAINED 0.8
 #define SHARE_MIN 0.2
 
+/* Culprit first, then its parents. */
+#define MAX_KERNELS 17
+
 struct evidence {
 	struct fl_target *t;
 	struct fl_bisection *b;
+	const struct fl_bisection_change *change;
 	struct fl_caseset cases;
 	json_t *shifts; /* rows of FL_ROWS_SHIFTS */
 	int64_t boots;
-	int64_t culprit, parent[16], on_base; /* kernel ids; on_base 0: none */
-	int nparents;
+	struct fl_span span; /* boots that may speak */
+	int64_t kernel[MAX_KERNELS], on_base; /* ids; on_base 0: none */
+	int n;
 };
 
 static void evidence_clear(struct evidence *e)
@@ -40,38 +44,50 @@ static void conclude(struct fl_bisection *b, const char *status, char *reason)
 	b->reason = reason;
 }
 
-/* Builds and boots one commit on every case; its kernel id. */
-static int need_measured(struct evidence *e, const char *sha, int64_t *kernel,
-			 struct fl_err *err)
-{
-	_cleanup_(fl_kernel_clear) struct fl_kernel k = { 0 };
-	int r = fl_need_kernel(e->t, sha, FL_PRIO_BISECT, &k, err);
-
-	*kernel = k.id;
-	if (r != FL_READY)
-		return r;
-	return fl_need_boots(e->t, k.id, FL_ISA_PLAIN, &e->cases, e->boots,
-			     FL_PRIO_BISECT, err);
-}
-
-static int need_culprit_and_parents(struct evidence *e, struct fl_err *err)
+/* The culprit and its parents, built. */
+static int need_built(struct evidence *e, struct fl_err *err)
 {
 	_cleanup_(fl_git_commit_clear) struct fl_git_commit c = { 0 };
-	int worst, r = fl_git_commit(e->t->git, e->b->culprit_sha, &c, err);
+	int worst = FL_READY,
+	    r = fl_git_commit(e->t->git, e->b->culprit_sha, &c, err);
 
+	if (!r && c.nparents >= MAX_KERNELS)
+		r = fl_err_set(err, -E2BIG, FL_E_USER,
+			       "'%s' has more than %d parents",
+			       e->b->culprit_sha, MAX_KERNELS - 1);
 	if (r < 0)
 		return r;
-	worst = need_measured(e, e->b->culprit_sha, &e->culprit, err);
-	for (size_t i = 0; i < c.nparents && worst >= 0; i++) {
-		if (e->nparents == FL_ARRAY_SIZE(e->parent))
-			return fl_err_set(err, -E2BIG, FL_E_USER,
-					  "'%s' has more than %zu parents",
-					  e->b->culprit_sha,
-					  FL_ARRAY_SIZE(e->parent));
-		r = need_measured(e, c.parents[i], &e->parent[e->nparents++],
-				  err);
-		if (r < 0 || r > worst)
+	for (size_t i = 0; i <= c.nparents; i++) {
+		_cleanup_(fl_kernel_clear) struct fl_kernel k = { 0 };
+
+		r = fl_need_kernel(e->t, i ? c.parents[i - 1] : c.sha,
+				   FL_PRIO_BISECT, &k, err);
+		if (r < 0)
+			return r;
+		e->kernel[e->n++] = k.id;
+		if (r > worst)
 			worst = r;
+	}
+	return worst;
+}
+
+/* Boot by boot in turn, forth and back, so that drift falls on all alike. */
+static int need_booted(struct evidence *e, struct fl_err *err)
+{
+	int worst = FL_READY;
+
+	for (int64_t boot = 1; boot <= e->boots; boot++) {
+		for (int i = 0; i < e->n; i++) {
+			int at = boot % 2 ? i : e->n - 1 - i;
+			int r = fl_need_boots(e->t, e->kernel[at], FL_ISA_PLAIN,
+					      &e->cases, boot, e->span.after,
+					      FL_PRIO_BISECT, err);
+
+			if (r < 0)
+				return r;
+			if (r > worst)
+				worst = r;
+		}
 	}
 	return worst;
 }
@@ -80,6 +96,7 @@ static int need_culprit_and_parents(struct evidence *e, struct fl_err *err)
 static int need_on_base(struct evidence *e, struct fl_err *err)
 {
 	bool on_head = !strcmp(e->b->side, "base");
+	_cleanup_(fl_kernel_clear) struct fl_kernel k = { 0 };
 	json_auto_t *rows = NULL;
 	char sha[FL_SHA_HEX];
 	const json_t *c;
@@ -94,40 +111,34 @@ static int need_on_base(struct evidence *e, struct fl_err *err)
 					""),
 			 sha, err);
 	if (r == FL_READY)
-		r = need_measured(e, sha, &e->on_base, err);
-	if (r == FL_UNAVAILABLE)
-		e->on_base = 0;
+		r = fl_need_kernel(e->t, sha, FL_PRIO_BISECT, &k, err);
+	if (r == FL_READY)
+		r = fl_need_boots(e->t, k.id, FL_ISA_PLAIN, &e->cases, e->boots,
+				  e->span.after, FL_PRIO_BISECT, err);
+	if (r == FL_READY)
+		e->on_base = k.id;
 	return r;
 }
 
-/* Mean of the logs of a kernel; NaN when it was not measured. */
 static double level(struct evidence *e, int64_t kernel, int64_t case_id,
 		    int64_t kpi_id)
 {
-	_cleanup_free_ double *v = NULL;
-	size_t n = 0;
-
-	if (!kernel ||
-	    fl_target_logs(e->t, kernel, FL_ISA_PLAIN, case_id, kpi_id, &v, &n,
-			   NULL) < 0 ||
-	    !n)
-		return NAN;
-	return fl_stats_mean(v, n);
+	return kernel ? fl_target_level(e->t, kernel, FL_ISA_PLAIN, case_id,
+					kpi_id, e->span) :
+			NAN;
 }
 
 /* Of several parents the one that is nearest to the culprit. */
 static double parent_level(struct evidence *e, double culprit, int64_t case_id,
-			   int64_t kpi_id, int64_t *which)
+			   int64_t kpi_id)
 {
 	double best = NAN;
 
-	for (int i = 0; i < e->nparents; i++) {
-		double v = level(e, e->parent[i], case_id, kpi_id);
+	for (int i = 1; i < e->n; i++) {
+		double v = level(e, e->kernel[i], case_id, kpi_id);
 
-		if (isnan(best) || fabs(culprit - v) < fabs(culprit - best)) {
+		if (isnan(best) || fabs(culprit - v) < fabs(culprit - best))
 			best = v;
-			*which = e->parent[i];
-		}
 	}
 	return best;
 }
@@ -135,11 +146,11 @@ static double parent_level(struct evidence *e, double culprit, int64_t case_id,
 static int attribute(struct evidence *e, const json_t *shift,
 		     struct fl_err *err)
 {
-	int64_t case_id = fl_json_int_or(shift, "case_id", 0), parent;
+	int64_t case_id = fl_json_int_or(shift, "case_id", 0);
 	int64_t kpi_id = fl_json_int_or(shift, "kpi_id", 0);
 	double total = fl_json_num_or(shift, "effect", 0);
-	double c = level(e, e->culprit, case_id, kpi_id);
-	double p = parent_level(e, c, case_id, kpi_id, &parent);
+	double c = level(e, e->kernel[0], case_id, kpi_id);
+	double p = parent_level(e, c, case_id, kpi_id);
 	struct fl_attribution_row row = { .case_id = case_id,
 					  .kpi_id = kpi_id,
 					  .boots = e->boots };
@@ -157,35 +168,52 @@ static int attribute(struct evidence *e, const json_t *shift,
 	return fl_store_attribution(e->t->p->store, e->b->id, &row, err);
 }
 
-/* Is culprit against parent real, on the bisection's own case? */
-static bool differs(struct evidence *e, int64_t parent, double floor)
+/* Culprit against one parent on the bisection's own case. */
+static struct fl_verify_result against(struct evidence *e, int64_t parent)
 {
-	_cleanup_free_ double *a = NULL, *b = NULL;
-	struct fl_ttest tt;
-	size_t na = 0, nb = 0;
+	_cleanup_(fl_boots_clear) struct fl_boots p = { 0 }, c = { 0 };
+	const struct fl_bisection *b = e->b;
+	struct fl_verify_result res = { .share = NAN };
+	struct fl_verify_params par = {
+		.total = e->change->effect,
+		.total_se = e->change->se,
+		.alpha = WALL_P,
+		.exact_floor = e->change->floor,
+	};
 
-	if (fl_target_logs(e->t, parent, FL_ISA_PLAIN, e->b->case_id,
-			   e->b->kpi_id, &a, &na, NULL) < 0 ||
-	    fl_target_logs(e->t, e->culprit, FL_ISA_PLAIN, e->b->case_id,
-			   e->b->kpi_id, &b, &nb, NULL) < 0 ||
-	    !na || !nb)
-		return false;
-	if (e->t->exact)
-		return fabs(fl_stats_mean(b, nb) - fl_stats_mean(a, na)) >=
-		       floor;
-	tt = fl_stats_moderated_t(a, na, b, nb, 0, 0, 0.95);
-	return tt.p < WALL_P;
+	if (fl_target_logs(e->t, parent, FL_ISA_PLAIN, b->case_id, b->kpi_id,
+			   e->span, &p, NULL) < 0 ||
+	    fl_target_logs(e->t, e->kernel[0], FL_ISA_PLAIN, b->case_id,
+			   b->kpi_id, e->span, &c, NULL) < 0 ||
+	    !p.n || !c.n)
+		return res;
+	if (!isnan(b->s0sq)) {
+		par.s0sq = b->s0sq;
+		par.d0 = b->nu0;
+	}
+	fl_stats_verify(p.v, p.n, c.v, c.n, &par, &res);
+	return res;
 }
 
-static void verdict(struct evidence *e, double effect, double floor)
+/* It must differ from every parent; its share is that of the nearest. */
+static void verdict(struct evidence *e)
 {
 	struct fl_bisection *b = e->b;
-	double c = level(e, e->culprit, b->case_id, b->kpi_id), p;
-	int64_t parent = 0;
+	struct fl_verify_result nearest = { .share = NAN };
+	bool confirmed = e->n > 1;
 
-	p = parent_level(e, c, b->case_id, b->kpi_id, &parent);
-	b->share = (c - p) / effect;
-	if (isnan(b->share) || !differs(e, parent, floor) || b->share <= 0)
+	for (int i = 1; i < e->n; i++) {
+		struct fl_verify_result res = against(e, e->kernel[i]);
+
+		confirmed &= res.confirmed;
+		if (isnan(nearest.share) ||
+		    fabs(res.effect) < fabs(nearest.effect))
+			nearest = res;
+	}
+	b->share = nearest.share;
+	b->share_lo = nearest.share_lo;
+	b->share_hi = nearest.share_hi;
+	if (!confirmed)
 		conclude(
 			b, "not-verified",
 			fl_asprintf(
@@ -201,12 +229,16 @@ static void verdict(struct evidence *e, double effect, double floor)
 }
 
 int fl_bisection_verify(struct fl_target *t, struct fl_bisection *b,
-			double effect, double floor, struct fl_err *err)
+			const struct fl_bisection_change *change,
+			struct fl_err *err)
 {
 	_cleanup_(evidence_clear) struct evidence e = {
 		.t = t,
 		.b = b,
+		.change = change,
 		.boots = t->exact ? t->p->conf->boots_exact : WALL_BOOTS,
+		/* Exact boots repeat: those of the search will do. */
+		.span.after = t->exact ? 0 : b->verify_after,
 	};
 	json_t *v;
 	size_t i;
@@ -220,7 +252,9 @@ int fl_bisection_verify(struct fl_target *t, struct fl_bisection *b,
 	fl_caseset_add_control(&e.cases, t);
 	json_array_foreach(e.shifts, i, v)
 		fl_caseset_add(&e.cases, t, fl_json_int_or(v, "case_id", 0));
-	r = need_culprit_and_parents(&e, err);
+	r = need_built(&e, err);
+	if (r == FL_READY)
+		r = need_booted(&e, err);
 	if (r == FL_UNAVAILABLE) {
 		conclude(
 			b, "not-verified",
@@ -231,7 +265,7 @@ int fl_bisection_verify(struct fl_target *t, struct fl_bisection *b,
 	}
 	if (r != FL_READY)
 		return r;
-	verdict(&e, effect, floor);
+	verdict(&e);
 	if (strcmp(b->status, "found"))
 		return FL_READY;
 	r = need_on_base(&e, err);

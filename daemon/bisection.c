@@ -6,8 +6,12 @@
 #include <math.h>
 #include <string.h>
 #include "compare.h"
+#include "noise.h"
 
 #define POSTERIOR_MIN 1e-6
+/* Candidates that may fail their verification before the search ends. */
+#define MAX_REFUTED 3
+#define AGAIN 100 /* beside enum fl_ready: look at the rows once more */
 
 /* ---- steps ----------------------------------------------------------------- */
 
@@ -27,39 +31,37 @@ static json_t *posterior_json(const struct fl_search *s)
 	return j;
 }
 
-/* A row for every commit that was tested; later boots update its value. */
+/* Tells the engine what is new, one by one, and writes what it believes. */
 static int write_steps(struct fl_search *s, struct fl_err *err)
 {
-	json_auto_t *posterior = posterior_json(s);
-	double mass;
-	int left = fl_bisect_answer(s->engine, 0, NULL, &mass);
+	_cleanup_free_ int64_t *boots = fl_calloc((size_t)s->n, sizeof(*boots));
+	int r = 0;
 
-	for (int i = 0; i < s->n; i++) {
-		const struct fl_search_node *node = &s->node[i];
+	for (size_t i = 0; !r && i < s->nevents; i++) {
+		const struct fl_search_event *e = &s->event[i];
+		const struct fl_search_node *node = &s->node[e->node];
+		json_auto_t *posterior = NULL;
+		double mass;
 		struct fl_step_row step = {
-			.idx = i,
+			.idx = e->node,
 			.kernel_id = node->kernel.id,
-			.boots = (int64_t)node->nvalues,
-			.candidates = left,
-			.outcome = node->skipped ? node->skip : "measured",
-			.value = NAN,
-			.posterior = posterior,
+			.run_id = e->run,
+			.boots = boots[e->node] += e->run > 0,
+			.outcome = e->run ? "measured" : node->skip,
+			.value = e->run ? exp(e->value) : NAN,
 		};
-		double mean = 0;
-		int r;
 
-		if (!node->nvalues && !node->skipped)
+		if (e->step)
 			continue;
-		for (size_t j = 0; j < node->nvalues; j++)
-			mean += node->values[j] / (double)node->nvalues;
-		if (node->nvalues)
-			step.value = exp(mean);
+		fl_search_hear(s, e);
+		fl_bisect_update(s->engine);
+		posterior = posterior_json(s);
+		step.posterior = posterior;
+		step.candidates = fl_bisect_answer(s->engine, 0, NULL, &mass);
 		r = fl_store_bisection_step(s->t->p->store, s->row->id, &step,
 					    err);
-		if (r < 0)
-			return r;
 	}
-	return 0;
+	return r;
 }
 
 /* ---- what next --------------------------------------------------------------- */
@@ -74,7 +76,8 @@ static int ask_for(struct fl_search *s, int i, const struct fl_caseset *cases,
 	if (r != FL_READY)
 		return r;
 	return fl_need_boots(s->t, k.id, FL_ISA_PLAIN, cases,
-			     (int64_t)node->nvalues + 1, FL_PRIO_BISECT, err);
+			     (int64_t)node->boots.n + 1, s->row->after_run,
+			     FL_PRIO_BISECT, err);
 }
 
 static int go_on(struct fl_search *s, const struct fl_caseset *watch,
@@ -144,12 +147,41 @@ static void set_shortlist(struct fl_search *s, const int *set, int n,
 	set_status(s->row, "shortlist", fl_buf_str(&text));
 }
 
+/*
+ * Boots of the verification are kept from the search. A candidate that fails
+ * gives them back, and the search goes on with them; under the exact clock
+ * they would say the same again.
+ */
+static int verify(struct fl_search *s, const struct fl_bisect_levels *lev,
+		  struct fl_err *err)
+{
+	struct fl_bisection *b = s->row;
+	const struct fl_bisection_change change = {
+		.effect = lev->bad - lev->good,
+		.se = lev->t != 0 ? fabs((lev->bad - lev->good) / lev->t) : NAN,
+		.floor = s->t->exact ? fl_compare_exact_floor(s->sd) : 0,
+	};
+	int r = 0;
+
+	if (b->verify_after < 0)
+		r = fl_store_last_run(s->t->p->store, &b->verify_after, err);
+	if (!r)
+		r = fl_bisection_verify(s->t, b, &change, err);
+	if (r != FL_READY || strcmp(b->status, "not-verified") || s->t->exact ||
+	    b->refuted >= MAX_REFUTED)
+		return r;
+	b->refuted++;
+	b->verify_after = -1;
+	set_status(b, "open", "");
+	return AGAIN;
+}
+
 static int found(struct fl_search *s, struct fl_err *err)
 {
 	_cleanup_free_ int *set = fl_calloc((size_t)s->n, sizeof(*set));
 	struct fl_bisect_levels lev;
 	double mass;
-	int n = fl_bisect_answer(s->engine, s->n, set, &mass), r;
+	int n = fl_bisect_answer(s->engine, s->n, set, &mass);
 
 	s->row->confidence = mass;
 	if (n != 1) {
@@ -159,16 +191,14 @@ static int found(struct fl_search *s, struct fl_err *err)
 	fl_bisect_get_levels(s->engine, &lev);
 	free(s->row->culprit_sha);
 	s->row->culprit_sha = fl_strdup(s->node[set[0]].sha);
-	r = fl_bisection_verify(s->t, s->row, lev.bad - lev.good,
-				fl_compare_exact_floor(s->sd), err);
-	return r;
+	return verify(s, &lev, err);
 }
 
 static int judge(struct fl_search *s, const struct fl_caseset *watch,
 		 int parallel, struct fl_err *err)
 {
 	_cleanup_free_ int *set = fl_calloc((size_t)s->n, sizeof(*set));
-	enum fl_bisect_state state = fl_bisect_update(s->engine);
+	enum fl_bisect_state state;
 	struct fl_bisect_levels lev;
 	_cleanup_free_ char *text = NULL;
 	double mass;
@@ -176,6 +206,7 @@ static int judge(struct fl_search *s, const struct fl_caseset *watch,
 
 	if (r < 0)
 		return r;
+	state = fl_bisect_update(s->engine);
 	fl_bisect_get_levels(s->engine, &lev);
 	s->row->good_value = exp(lev.good);
 	s->row->bad_value = exp(lev.bad);
@@ -200,24 +231,37 @@ static int judge(struct fl_search *s, const struct fl_caseset *watch,
 	}
 }
 
+static int look(struct fl_target *t, struct fl_bisection *row,
+		const struct fl_caseset *watch, int parallel,
+		struct fl_err *err)
+{
+	_cleanup_(fl_search_clear) struct fl_search s = { .t = t, .row = row };
+	int ready, r = fl_search_load(&s, err);
+
+	if (r < 0)
+		return r;
+	ready = judge(&s, watch, parallel, err);
+	if (ready < 0)
+		return ready;
+	r = fl_store_bisection_update(t->p->store, row, err);
+	return r < 0 ? r : ready;
+}
+
 int fl_bisection_advance(struct fl_target *t, int64_t id,
 			 const struct fl_caseset *watch, int parallel,
 			 struct fl_err *err)
 {
 	_cleanup_(fl_bisection_clear) struct fl_bisection row = { 0 };
-	_cleanup_(fl_search_clear) struct fl_search s = { .t = t, .row = &row };
-	int ready, r = fl_store_bisection_by_id(t->p->store, id, &row, err);
+	int r = fl_store_bisection_by_id(t->p->store, id, &row, err);
 
 	if (r < 0)
 		return r;
 	if (strcmp(row.status, "open"))
 		return FL_READY;
-	r = fl_search_load(&s, err);
-	if (r < 0)
-		return fl_err_prefix(err, "bisection %lld", (long long)id);
-	ready = judge(&s, watch, parallel, err);
-	if (ready < 0)
-		return fl_err_prefix(err, "bisection %lld", (long long)id);
-	r = fl_store_bisection_update(t->p->store, &row, err);
-	return r < 0 ? r : ready;
+	do
+		r = look(t, &row, watch, parallel, err);
+	while (r == AGAIN);
+	if (r == FL_READY)
+		r = fl_noise_refresh(t, err);
+	return r < 0 ? fl_err_prefix(err, "bisection %lld", (long long)id) : r;
 }

@@ -13,6 +13,7 @@ struct fl_bisection_new {
 	int64_t comparison_id, case_id, kpi_id;
 	const char *side; /* "head" or "base" */
 	const char *good_sha, *bad_sha; /* good: an ancestor of bad */
+	int64_t parent_id; /* the bisection of which this is a stretch, or 0 */
 };
 
 /* Makes the row and its graph (or finds them). */
@@ -31,13 +32,20 @@ int fl_bisection_advance(struct fl_target *t, int64_t id,
 
 /* ---- bisection-verify.c ------------------------------------------------- */
 
+/* The whole change and what noise it was seen through. */
+struct fl_bisection_change {
+	double effect, se; /* bad minus good, log ratio */
+	double floor; /* exact clock: smallest reportable; 0: wall clock */
+};
+
 /*
- * Culprit (b->culprit_sha) against each parent, on every case that moved,
- * and on top of the other side. READY: attribution rows are written and
- * b->status, reason and share are set (found or not-verified). effect: log
- * ratio of the bad level over the good one.
+ * Culprit (b->culprit_sha) against each parent, in boots that the search has
+ * not seen, on every case that moved; and on top of the other side. READY:
+ * b->status, reason and shares are set: found (attribution rows are written)
+ * or not-verified.
  */
 int fl_bisection_verify(struct fl_target *t, struct fl_bisection *b,
-			double effect, double floor, struct fl_err *err);
+			const struct fl_bisection_change *change,
+			struct fl_err *err);
 
 #endif

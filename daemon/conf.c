@@ -46,7 +46,7 @@ static const struct key keys[] = {
 	{ "build", "fragment", T_LIST, CONF(fragments), 0, 0 },
 	{ "run", "slots", T_INT, CONF(run_slots), 1, 256 },
 	{ "run", "boots-exact", T_INT, CONF(boots_exact), 1, 100 },
-	{ "run", "boots-wall", T_INT, CONF(boots_wall), 2, 1000 },
+	{ "run", "boots-wall", T_INT, CONF(boots_wall), 0, 1000 },
 	{ "threshold", "exact", T_PERCENT, CONF(threshold_exact), 0, 0 },
 	{ "threshold", "wall", T_PERCENT, CONF(threshold_wall), 0, 0 },
 	{ "bisect", "confidence", T_NUM, CONF(confidence), 0, 0 },
@@ -434,7 +434,7 @@ int fl_conf_load(const char *dir, struct fl_conf **ret, struct fl_err *err)
 	c->build_timeout_s = 3600;
 	c->build_ccache = true;
 	c->boots_exact = 2;
-	c->boots_wall = 6;
+	c->boots_wall = 0;
 	c->threshold_exact = 0.005;
 	c->threshold_wall = 0.05;
 	c->confidence = 0.95;

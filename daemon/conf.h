@@ -43,7 +43,7 @@ struct fl_conf {
 	struct fl_strv fragments; /* absolute paths */
 	/* [run] */
 	int64_t run_slots; /* exact runs at once */
-	int64_t boots_exact, boots_wall; /* a side */
+	int64_t boots_exact, boots_wall; /* a side; wall 0: as it takes */
 	/* [threshold], as fractions */
 	double threshold_exact, threshold_wall;
 	/* [bisect] */

@@ -20,10 +20,12 @@
 #define EXPLAINED 0.8
 /* A side whose share of the change is below this is not bisected. */
 #define SIDE_SHARE 0.2
+#define FORK_BOOTS 8 /* on the wall clock, where the ends took what they took */
 
 struct explain {
 	struct fl_target *t;
 	int64_t comparison;
+	int64_t after_run; /* boots that count come later */
 	json_t *row; /* FL_ROWS_COMPARISON */
 	json_t *shifts; /* FL_ROWS_SHIFTS */
 	json_t *bisections; /* FL_ROWS_BISECTIONS_OF */
@@ -57,6 +59,7 @@ static int load(struct explain *e, struct fl_err *err)
 
 	if (!r)
 		e->row = json_incref(json_array_get(rows, 0));
+	e->after_run = fl_json_int_or(e->row, "after_run", 0);
 	if (!r)
 		r = fl_store_rows(s, FL_ROWS_SHIFTS, &e->shifts, err, "i",
 				  e->comparison);
@@ -67,6 +70,14 @@ static int load(struct explain *e, struct fl_err *err)
 		r = fl_git_merge_base(e->t->git, base_sha(e), head_sha(e),
 				      e->fork, err);
 	return r;
+}
+
+/* As many as the two ends had, within a side's first look. */
+static int64_t fork_boots(const struct explain *e)
+{
+	int64_t n = fl_json_int_or(e->row, "boots", 0);
+
+	return n ? n : FORK_BOOTS;
 }
 
 /* Where the two histories meet, measured on what moved. */
@@ -88,23 +99,16 @@ static int need_fork(struct explain *e, struct fl_err *err)
 	fl_caseset_add_control(&cases, e->t);
 	json_array_foreach(e->shifts, i, v)
 		fl_caseset_add(&cases, e->t, fl_json_int_or(v, "case_id", 0));
-	return fl_need_boots(e->t, k.id, FL_ISA_PLAIN, &cases,
-			     fl_json_int_or(e->row, "boots", 2),
-			     FL_PRIO_NIGHTLY, err);
+	return fl_need_boots(e->t, k.id, FL_ISA_PLAIN, &cases, fork_boots(e),
+			     e->after_run, FL_PRIO_NIGHTLY, err);
 }
 
 static double mean_log(struct explain *e, int64_t kernel, const json_t *shift)
 {
-	_cleanup_free_ double *v = NULL;
-	size_t n = 0;
-
-	if (fl_target_logs(e->t, kernel, FL_ISA_PLAIN,
-			   fl_json_int_or(shift, "case_id", 0),
-			   fl_json_int_or(shift, "kpi_id", 0), &v, &n,
-			   NULL) < 0 ||
-	    !n)
-		return NAN;
-	return fl_stats_mean(v, n);
+	return fl_target_level(e->t, kernel, FL_ISA_PLAIN,
+			       fl_json_int_or(shift, "case_id", 0),
+			       fl_json_int_or(shift, "kpi_id", 0),
+			       (struct fl_span){ e->after_run, 0 });
 }
 
 /* Opens the bisections of one shift: one for each side that moved. */
@@ -188,6 +192,94 @@ static bool stood_for(const struct explain *e, size_t at)
 			return true;
 	}
 	return false;
+}
+
+/* ---- what a culprit leaves over -------------------------------------------- */
+
+/* Does the culprit explain clearly less, or clearly more, than the whole? */
+static bool partial(const struct explain *e, const struct fl_bisection *b)
+{
+	double lo = e->t->exact ? b->share : b->share_lo;
+	double hi = e->t->exact ? b->share : b->share_hi;
+
+	return !strcmp(b->status, "found") &&
+	       (hi < EXPLAINED || lo > 2 - EXPLAINED);
+}
+
+static bool has_parts(const struct explain *e, int64_t id)
+{
+	json_t *v;
+	size_t i;
+
+	json_array_foreach(e->bisections, i, v)
+		if (fl_json_int_or(v, "parent_id", 0) == id)
+			return true;
+	return false;
+}
+
+/* The stretches before and after the culprit; the gate of each says whether
+ * anything moved there. Returns how many were opened. */
+static int open_parts(struct explain *e, const struct fl_bisection *b,
+		      struct fl_err *err)
+{
+	_cleanup_(fl_git_commit_clear) struct fl_git_commit c = { 0 };
+	struct fl_bisection_new n = {
+		.comparison_id = b->comparison_id,
+		.case_id = b->case_id,
+		.kpi_id = b->kpi_id,
+		.side = b->side,
+		.good_sha = b->good_sha,
+		.parent_id = b->id,
+	};
+	int64_t id;
+	int opened = 0, r = fl_git_commit(e->t->git, b->culprit_sha, &c, err);
+
+	for (size_t i = 0; r >= 0 && i < c.nparents && !opened; i++) {
+		if (!strcmp(c.parents[i], b->good_sha))
+			continue;
+		r = fl_git_is_ancestor(e->t->git, b->good_sha, c.parents[i],
+				       err);
+		if (r <= 0)
+			continue;
+		n.bad_sha = c.parents[i];
+		r = fl_bisection_open(e->t, &n, &id, err);
+		opened++;
+	}
+	if (r >= 0 && strcmp(b->culprit_sha, b->bad_sha)) {
+		n.good_sha = b->culprit_sha;
+		n.bad_sha = b->bad_sha;
+		r = fl_bisection_open(e->t, &n, &id, err);
+		opened++;
+	}
+	if (r >= 0 && opened)
+		fl_info("%.12s explains %.0f %% of the change; searching before and after it",
+			b->culprit_sha, 100 * b->share);
+	return r < 0 ? r : opened;
+}
+
+static int open_rest(struct explain *e, struct fl_err *err)
+{
+	int64_t max = e->t->p->conf->max_culprits;
+	json_t *v;
+	size_t i;
+
+	json_array_foreach(e->bisections, i, v) {
+		_cleanup_(fl_bisection_clear) struct fl_bisection b = { 0 };
+		int64_t id = fl_json_int_or(v, "id", 0);
+		int r;
+
+		if ((int64_t)json_array_size(e->bisections) >= max)
+			return 0;
+		if (strcmp(fl_json_str_or(v, "status", ""), "found") ||
+		    has_parts(e, id))
+			continue;
+		r = fl_store_bisection_by_id(e->t->p->store, id, &b, err);
+		if (!r && partial(e, &b))
+			r = open_parts(e, &b, err);
+		if (r)
+			return r;
+	}
+	return 0;
 }
 
 static size_t open_count(const struct explain *e)
@@ -296,6 +388,36 @@ static int advance_bisections(struct explain *e, struct fl_err *err)
 	return worst;
 }
 
+static int reload(struct explain *e, struct fl_err *err)
+{
+	struct explain again = { .t = e->t, .comparison = e->comparison };
+
+	explain_clear(e);
+	*e = again;
+	return load(e, err);
+}
+
+int fl_explain_follow(struct fl_target *t, int64_t comparison_id,
+		      struct fl_err *err)
+{
+	for (;;) {
+		_cleanup_(explain_clear) struct explain e = {
+			.t = t, .comparison = comparison_id
+		};
+		int r = load(&e, err);
+
+		if (r >= 0)
+			r = advance_bisections(&e, err);
+		if (r != FL_READY)
+			return r;
+		r = reload(&e, err);
+		if (!r)
+			r = open_rest(&e, err);
+		if (r <= 0)
+			return r < 0 ? r : FL_READY;
+	}
+}
+
 int fl_explain_advance(struct fl_target *t, int64_t comparison_id,
 		       struct fl_err *err)
 {
@@ -318,14 +440,14 @@ int fl_explain_advance(struct fl_target *t, int64_t comparison_id,
 		r = advance_bisections(&e, err);
 		if (r != FL_READY)
 			return r;
-		explain_clear(&e);
-		e = (struct explain){ .t = t, .comparison = comparison_id };
-		r = load(&e, err);
+		r = reload(&e, err);
 		if (!r)
 			r = need_fork(&e, err); /* sets fork_kernel again */
 		if (r < 0 || r == FL_PENDING)
 			return r;
-		r = open_next(&e, err);
+		r = open_rest(&e, err);
+		if (!r)
+			r = open_next(&e, err);
 		if (r <= 0)
 			return r < 0 ? r : FL_READY;
 	}

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include "compare.h"
+#include "history.h"
 #include "util/log.h"
 
 /* The newest tag for a pattern; a value without wildcards is a revision. */
@@ -96,6 +97,28 @@ static int build_ahead(struct fl_target *t, const char *fork,
 	return r < 0 ? r : 0;
 }
 
+/* Suspects are chosen once: what is measured next would change the series. */
+static int advance_history(struct fl_target *t, struct fl_request *q,
+			   const char *key, int64_t boots, struct fl_err *err)
+{
+	json_t *all = json_object_get(q->doc, "suspects"), *mine;
+	int r;
+
+	if (!all) {
+		all = json_object();
+		json_object_set_new(q->doc, "suspects", all);
+	}
+	mine = json_object_get(all, key);
+	if (!mine) {
+		r = fl_history_suspects(t, fl_json_str_or(q->doc, "head", ""),
+					&mine, err);
+		if (r < 0)
+			return r;
+		json_object_set_new(all, key, mine);
+	}
+	return fl_history_advance(t, mine, boots, err);
+}
+
 static int advance_one(struct fl_plan *p, struct fl_request *q,
 		       const struct fl_conf_pair *pair, const char *host,
 		       const char *job, struct fl_err *err)
@@ -124,6 +147,8 @@ static int advance_one(struct fl_plan *p, struct fl_request *q,
 	}
 	if (r == FL_READY)
 		r = fl_explain_advance(t, id, err);
+	if (r == FL_READY)
+		r = advance_history(t, q, key, boots, err);
 	return r;
 }
 

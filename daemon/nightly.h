@@ -18,6 +18,13 @@ int fl_explain_advance(struct fl_target *t, int64_t comparison_id,
 		       struct fl_err *err);
 
 /*
+ * Brings the bisections of a comparison that are open to their end, with what
+ * their culprits leave over; opens none for other shifts.
+ */
+int fl_explain_follow(struct fl_target *t, int64_t comparison_id,
+		      struct fl_err *err);
+
+/*
  * The two ends of a pair by its patterns: the newest stable tag (no -rc
  * unless the pattern has it) and the newest that matches head. A value
  * without wildcards is a revision.

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include "kbuild.h"
+#include "stats/stats.h"
 #include "util/fs.h"
 #include "util/log.h"
 
@@ -372,8 +373,8 @@ static int add_boot(struct fl_target *t, const struct boot_plan *b,
 }
 
 int fl_need_boots(struct fl_target *t, int64_t kernel_id, enum fl_isa isa,
-		  const struct fl_caseset *set, int64_t n, int priority,
-		  struct fl_err *err)
+		  const struct fl_caseset *set, int64_t n, int64_t after,
+		  int priority, struct fl_err *err)
 {
 	_cleanup_free_ bool *missing = fl_calloc(set->n, sizeof(*missing));
 	struct boot_plan b = { .kernel_id = kernel_id,
@@ -390,7 +391,7 @@ int fl_need_boots(struct fl_target *t, int64_t kernel_id, enum fl_isa isa,
 		if (!set->want[i])
 			continue;
 		r = fl_store_boot_count(t->p->store, kernel_id, t->recipe[isa],
-					t->case_ids[i], &c, err);
+					t->case_ids[i], after, &c, err);
 		if (r < 0)
 			return r;
 		if (c.broken >= MAX_BROKEN || (t->exact && c.broken && !c.done))
@@ -417,24 +418,33 @@ int fl_need_boots(struct fl_target *t, int64_t kernel_id, enum fl_isa isa,
 }
 
 int fl_target_logs(struct fl_target *t, int64_t kernel_id, enum fl_isa isa,
-		   int64_t case_id, int64_t kpi_id, double **logs, size_t *n,
-		   struct fl_err *err)
+		   int64_t case_id, int64_t kpi_id, struct fl_span span,
+		   struct fl_boots *ret, struct fl_err *err)
 {
-	int r = fl_store_boot_values(t->p->store, kernel_id, t->recipe[isa],
-				     case_id, kpi_id, logs, n, err);
+	int r = fl_store_boots(t->p->store, kernel_id, t->recipe[isa], case_id,
+			       kpi_id, span, ret, err);
 
-	for (size_t i = 0; !r && i < *n; i++) {
-		if (!((*logs)[i] > 0))
+	for (size_t i = 0; !r && i < ret->n; i++) {
+		if (!(ret->v[i] > 0))
 			r = -ERANGE;
 		else
-			(*logs)[i] = log((*logs)[i]);
+			ret->v[i] = log(ret->v[i]);
 	}
-	if (r == -ERANGE) {
-		free(*logs);
-		*logs = NULL;
-		*n = 0;
-	}
+	if (r == -ERANGE)
+		fl_boots_clear(ret);
 	return r;
+}
+
+double fl_target_level(struct fl_target *t, int64_t kernel_id, enum fl_isa isa,
+		       int64_t case_id, int64_t kpi_id, struct fl_span span)
+{
+	_cleanup_(fl_boots_clear) struct fl_boots b = { 0 };
+
+	if (fl_target_logs(t, kernel_id, isa, case_id, kpi_id, span, &b, NULL) <
+		    0 ||
+	    !b.n)
+		return NAN;
+	return fl_stats_mean(b.v, b.n);
 }
 
 int fl_need_pick(struct fl_target *t, const char *pick, const char *base,

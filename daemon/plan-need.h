@@ -75,18 +75,22 @@ void fl_caseset_add_control(struct fl_caseset *c, const struct fl_target *t);
 void fl_caseset_add_all(struct fl_caseset *c);
 
 /*
- * At least n boots of kernel that measured each wanted case. UNAVAILABLE:
+ * At least n boots of kernel, later than the run `after`, that measured each
+ * wanted case. UNAVAILABLE:
  * the kernel does not come through (panic, hang, …). A case that fails by
  * itself on a kernel counts as answered.
  */
 int fl_need_boots(struct fl_target *t, int64_t kernel_id, enum fl_isa isa,
-		  const struct fl_caseset *cases, int64_t n, int priority,
-		  struct fl_err *err);
+		  const struct fl_caseset *cases, int64_t n, int64_t after,
+		  int priority, struct fl_err *err);
 
 /* Boot values as natural logs; zero or negative values give -ERANGE. */
 int fl_target_logs(struct fl_target *t, int64_t kernel_id, enum fl_isa isa,
-		   int64_t case_id, int64_t kpi_id, double **logs, size_t *n,
-		   struct fl_err *err);
+		   int64_t case_id, int64_t kpi_id, struct fl_span span,
+		   struct fl_boots *ret, struct fl_err *err);
+/* Their mean; NaN when there are none or err. */
+double fl_target_level(struct fl_target *t, int64_t kernel_id, enum fl_isa isa,
+		       int64_t case_id, int64_t kpi_id, struct fl_span span);
 
 /* base with pick on top: READY and sha, PENDING, UNAVAILABLE (conflict). */
 int fl_need_pick(struct fl_target *t, const char *pick, const char *base,

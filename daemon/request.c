@@ -6,7 +6,6 @@
 #include "compare.h"
 #include "nightly.h"
 #include "plan-need.h"
-#include "report.h"
 
 int fl_plan_fetched(struct fl_plan *p, const struct fl_request *q,
 		    const char *tree, int64_t *tree_id, struct fl_err *err)
@@ -103,7 +102,7 @@ static int run_advance(struct fl_plan *p, struct fl_request *q,
 	fl_caseset_init(&all, t);
 	fl_caseset_add_all(&all);
 	return fl_need_boots(t, k.id, FL_ISA_PLAIN, &all,
-			     fl_json_int_or(q->doc, "boots", 1),
+			     fl_json_int_or(q->doc, "boots", 1), 0,
 			     FL_PRIO_NIGHTLY, err);
 }
 
@@ -227,8 +226,7 @@ static int bisect_advance(struct fl_plan *p, struct fl_request *q,
 	if (r < 0)
 		return r;
 	json_object_set_new(q->doc, "bisection", json_integer(id));
-	r = fl_bisection_advance(t, id, NULL, 2, err);
-	return r == FL_READY ? fl_report_make(p, id, err) : r;
+	return fl_explain_follow(t, n.comparison_id, err);
 }
 
 const struct fl_request_ops fl_request_fetch = { "fetch", fetch_advance };

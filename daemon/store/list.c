@@ -46,6 +46,9 @@ static const char *const queries[FL_ROWS_N] = {
 		"q.better, c.params, (SELECT coalesce(sum(a.share), 0) "
 		"FROM attribution a JOIN bisection b ON b.id = a.bisection_id "
 		"WHERE b.comparison_id = x.comparison_id AND b.status = 'found' "
+		"AND NOT EXISTS (SELECT 1 FROM bisection o WHERE "
+		"o.comparison_id = b.comparison_id AND o.status = 'found' "
+		"AND o.culprit_sha = b.culprit_sha AND o.id < b.id) "
 		"AND a.case_id = x.case_id AND a.kpi_id = x.kpi_id) "
 		"AS explained, (SELECT count(*) FROM bisection b "
 		"WHERE b.comparison_id = x.comparison_id AND b.case_id = "
@@ -56,7 +59,8 @@ static const char *const queries[FL_ROWS_N] = {
 		"AND x.shift = 1 AND coalesce(x.second_isa, '') <> 'artefact' "
 		"ORDER BY abs(x.effect) DESC, c.name, q.name",
 	[FL_ROWS_COMPARISON] =
-		"SELECT m.id, m.status, m.reason, m.boots, m.recipe_id, "
+		"SELECT m.id, m.status, m.reason, m.boots, m.after_run, "
+		"m.recipe_id, "
 		"m.config_diff, "
 		"m.base_kernel_id, m.head_kernel_id, h.name AS host, h.clock, "
 		"h.driver, j.name AS job, bk.sha AS base_sha, "
@@ -86,7 +90,7 @@ static const char *const queries[FL_ROWS_N] = {
 		"JOIN commit_info c ON c.sha = g.sha "
 		"WHERE g.bisection_id = ? ORDER BY g.idx",
 	[FL_ROWS_BISECTION_STEPS] =
-		"SELECT s.n, s.idx, g.sha, c.subject, c.described, s.outcome, "
+		"SELECT s.n, s.idx, s.run_id, g.sha, c.subject, c.described, s.outcome, "
 		"s.boots, s.value, s.candidates, s.posterior, s.kernel_id, "
 		"coalesce(nullif(k.reason, ''), (SELECT r.status || ': ' || "
 		"r.reason FROM run r WHERE r.kernel_id = k.id AND r.status "
@@ -115,6 +119,15 @@ static const char *const queries[FL_ROWS_N] = {
 	[FL_ROWS_RECIPIENTS] =
 		"SELECT field, mailbox, why FROM recipient "
 		"WHERE report_id = ? ORDER BY field DESC, mailbox",
+	[FL_ROWS_HEADS] =
+		"SELECT DISTINCT k.id AS kernel_id, k.sha, c.commit_time "
+		"FROM comparison m JOIN kernel k ON k.id = m.head_kernel_id "
+		"JOIN commit_info c ON c.sha = k.sha WHERE m.host_id = ?1 "
+		"AND m.recipe_id = ?2 AND m.status = 'done' "
+		"ORDER BY c.commit_time, k.id",
+	[FL_ROWS_NOISE] = "SELECT * FROM v_noise WHERE ?1 IN ('', kpi) "
+			  "AND \"case\" GLOB ?2 AND ?3 IN ('', host) "
+			  "ORDER BY host, recipe_id, kpi, \"case\"",
 	[FL_ROWS_TREND] =
 		"SELECT k.sha, ci.described AS version, ci.commit_time, "
 		"h.name AS host, h.clock, c.name AS \"case\", q.name AS kpi, "

@@ -60,17 +60,19 @@ static const char SQL_VALUES[] =
 	"SELECT s.run_id, s.value FROM run r "
 	"JOIN sample s ON s.run_id = r.id "
 	"WHERE r.kernel_id IN " SAME_IMAGE " AND r.recipe_id = ?2 "
-	"AND s.case_id = ?3 AND s.kpi_id = ?4 ORDER BY r.id, s.value";
+	"AND s.case_id = ?3 AND s.kpi_id = ?4 AND r.id > ?5 "
+	"AND ?6 IN (0, max(r.id, ?6)) ORDER BY r.id, s.value";
 static const char SQL_COUNT[] =
-	"SELECT count(*) FILTER (WHERE rc.status = 'done'), "
-	"count(*) FILTER (WHERE r.status = 'queued'), "
-	"count(*) FILTER (WHERE rc.status = 'failed'), "
+	"SELECT count(*) FILTER (WHERE rc.status = 'done' AND r.id > ?4), "
+	"count(*) FILTER (WHERE r.status = 'queued' AND r.id > ?4), "
+	"count(*) FILTER (WHERE rc.status = 'failed' AND r.id > ?4), "
 	"count(*) FILTER (WHERE r.status IN ('panic', 'hang', 'oom', "
 	"'no-boot') AND rc.status = 'lost'), "
 	"coalesce(max(r.boot_no) + 1, 0) "
 	"FROM run r JOIN run_case rc ON rc.run_id = r.id "
 	"WHERE r.kernel_id IN " SAME_IMAGE " AND r.recipe_id = ?2 "
 	"AND rc.case_id = ?3 AND r.status <> 'host-failed'";
+static const char SQL_LAST_RUN[] = "SELECT coalesce(max(id), 0) FROM run";
 static const char SQL_BROKEN[] =
 	"SELECT status, reason FROM run WHERE kernel_id IN " SAME_IMAGE
 	" AND recipe_id = ?2 AND status IN ('panic', 'hang', 'oom', 'no-boot') "
@@ -247,17 +249,25 @@ int fl_store_run_finish(struct fl_store *s, int64_t id,
 	return r < 0 ? r : 1;
 }
 
-int fl_store_boot_values(struct fl_store *s, int64_t kernel_id,
-			 int64_t recipe_id, int64_t case_id, int64_t kpi_id,
-			 double **values, size_t *n, struct fl_err *err)
+void fl_boots_clear(struct fl_boots *b)
 {
-	_cleanup_free_ double *all = NULL, *medians = NULL;
-	_cleanup_free_ int64_t *runs = NULL;
-	size_t total = 0, boots = 0;
-	sqlite3_stmt *st;
-	int r = fl_db_open(s, &st, err, SQL_VALUES, "iiii", kernel_id,
-			   recipe_id, case_id, kpi_id);
+	free(b->v);
+	free(b->run);
+	*b = (struct fl_boots){ 0 };
+}
 
+int fl_store_boots(struct fl_store *s, int64_t kernel_id, int64_t recipe_id,
+		   int64_t case_id, int64_t kpi_id, struct fl_span span,
+		   struct fl_boots *ret, struct fl_err *err)
+{
+	_cleanup_free_ double *all = NULL;
+	_cleanup_free_ int64_t *runs = NULL;
+	size_t total = 0;
+	sqlite3_stmt *st;
+	int r = fl_db_open(s, &st, err, SQL_VALUES, "iiiiii", kernel_id,
+			   recipe_id, case_id, kpi_id, span.after, span.until);
+
+	*ret = (struct fl_boots){ 0 };
 	if (r < 0)
 		return r;
 	while ((r = fl_db_step(s, st, err)) > 0) {
@@ -269,25 +279,30 @@ int fl_store_boot_values(struct fl_store *s, int64_t kernel_id,
 	if (r < 0)
 		return r;
 	/* Rows come sorted by run, then by value: medians are in place. */
-	medians = fl_calloc(total + 1, sizeof(*medians));
+	ret->v = fl_calloc(total + 1, sizeof(*ret->v));
+	ret->run = fl_calloc(total + 1, sizeof(*ret->run));
 	for (size_t i = 0, j; i < total; i = j) {
 		for (j = i; j < total && runs[j] == runs[i];)
 			j++;
-		medians[boots++] =
+		ret->run[ret->n] = runs[i];
+		ret->v[ret->n++] =
 			(all[i + (j - i - 1) / 2] + all[i + (j - i) / 2]) / 2;
 	}
-	*values = fl_steal(medians);
-	*n = boots;
 	return 0;
 }
 
+int fl_store_last_run(struct fl_store *s, int64_t *ret, struct fl_err *err)
+{
+	return fl_db_int(s, ret, err, SQL_LAST_RUN, "");
+}
+
 int fl_store_boot_count(struct fl_store *s, int64_t kernel_id,
-			int64_t recipe_id, int64_t case_id,
+			int64_t recipe_id, int64_t case_id, int64_t after,
 			struct fl_boot_count *ret, struct fl_err *err)
 {
 	sqlite3_stmt *st;
-	int r = fl_db_open(s, &st, err, SQL_COUNT, "iii", kernel_id, recipe_id,
-			   case_id);
+	int r = fl_db_open(s, &st, err, SQL_COUNT, "iiii", kernel_id, recipe_id,
+			   case_id, after);
 
 	if (!r)
 		r = fl_db_step(s, st, err);

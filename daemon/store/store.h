@@ -137,25 +137,40 @@ struct fl_run_end {
 int fl_store_run_finish(struct fl_store *s, int64_t id,
 			const struct fl_run_end *end, struct fl_err *err);
 
+/* Which boots count: after < run id, and run id <= until unless that is 0. */
+struct fl_span {
+	int64_t after, until;
+};
+
+/* Boot values with the runs they come from, oldest first. */
+struct fl_boots {
+	double *v;
+	int64_t *run;
+	size_t n;
+};
+void fl_boots_clear(struct fl_boots *b);
+
 /*
  * One value per finished boot (the median of its samples) of this case and
- * KPI, over all kernels with kernel's image, oldest boot first. *values is heap.
+ * KPI, over all kernels with kernel's image.
  */
-int fl_store_boot_values(struct fl_store *s, int64_t kernel_id,
-			 int64_t recipe_id, int64_t case_id, int64_t kpi_id,
-			 double **values, size_t *n, struct fl_err *err);
+int fl_store_boots(struct fl_store *s, int64_t kernel_id, int64_t recipe_id,
+		   int64_t case_id, int64_t kpi_id, struct fl_span span,
+		   struct fl_boots *ret, struct fl_err *err);
 
 /* How far the boots of one kernel (by image) and case are. */
 struct fl_boot_count {
 	int64_t done; /* case measured */
 	int64_t queued; /* asked for, not ended */
 	int64_t case_failed; /* boot went through, the case did not */
-	int64_t broken; /* panic, hang, oom, no-boot */
+	int64_t broken; /* panic, hang, oom, no-boot; of all times */
 	int64_t next_boot_no; /* free perturbation number */
 };
 int fl_store_boot_count(struct fl_store *s, int64_t kernel_id,
-			int64_t recipe_id, int64_t case_id,
+			int64_t recipe_id, int64_t case_id, int64_t after,
 			struct fl_boot_count *ret, struct fl_err *err);
+/* The newest run's id; 0 when there is none. */
+int fl_store_last_run(struct fl_store *s, int64_t *ret, struct fl_err *err);
 /* Status and reason of the newest broken run of a kernel; "" when none. */
 int fl_store_broken_why(struct fl_store *s, int64_t kernel_id,
 			int64_t recipe_id, char **status, char **reason,
@@ -223,7 +238,8 @@ int fl_store_request_update(struct fl_store *s, int64_t id, const json_t *doc,
 
 struct fl_comparison {
 	int64_t id, base_kernel_id, head_kernel_id, host_id, job_id, recipe_id;
-	int64_t boots;
+	int64_t boots; /* a side; 0: as many as it takes */
+	int64_t after_run; /* for a new one; then what the row says */
 	char *status, *reason;
 };
 void fl_comparison_clear(struct fl_comparison *c);
@@ -242,9 +258,9 @@ struct fl_result_row {
 	int64_t case_id, kpi_id;
 	double base_value, head_value, base_sd, head_sd;
 	int64_t base_boots, head_boots;
-	double effect, lo, hi, p, threshold, hidden;
+	double effect, lo, hi, p, p_t, p_fdr, threshold, hidden;
 	const char *verdict;
-	int shift;
+	int shift, modes;
 	const char *second_isa; /* NULL: not looked at */
 	const char *reason;
 };
@@ -252,12 +268,50 @@ struct fl_result_row {
 int fl_store_result(struct fl_store *s, int64_t comparison_id,
 		    const struct fl_result_row *row, struct fl_err *err);
 
+/* ---- noise ------------------------------------------------------------------ */
+
+struct fl_noise_row {
+	int64_t images, boots;
+	double repetitions, se2, su2, sa2, df_a, s0sq, d0;
+	json_t *modes; /* owned by the row; NULL: one mode */
+};
+
+struct fl_noise_key {
+	int64_t host_id, case_id, kpi_id, recipe_id;
+};
+
+int fl_store_noise_set(struct fl_store *s, const struct fl_noise_key *key,
+		       const struct fl_noise_row *row, struct fl_err *err);
+/* 1 and *ret, or 0 when nothing is known. */
+int fl_store_noise_get(struct fl_store *s, const struct fl_noise_key *key,
+		       struct fl_noise_row *ret, struct fl_err *err);
+
+struct fl_noise_sample {
+	int64_t image, run; /* image: the first kernel with that image */
+	double value;
+};
+/*
+ * The newest boots of a series, at most max_runs, all samples of a boot and all
+ * boots of an image together. neighbours: only the commits that bisections
+ * tested, in the order of their graphs. *ret is heap.
+ */
+int fl_store_noise_samples(struct fl_store *s, const struct fl_noise_key *key,
+			   bool neighbours, int64_t max_runs,
+			   struct fl_noise_sample **ret, size_t *n,
+			   struct fl_err *err);
+
 /* ---- bisections --------------------------------------------------------------- */
 
 struct fl_bisection {
 	int64_t id, comparison_id, case_id, kpi_id, tree_id;
 	char *side, *good_sha, *bad_sha, *status, *reason, *culprit_sha;
-	double good_value, bad_value, sigma, confidence, share;
+	double good_value, bad_value, sigma, confidence;
+	double share, share_lo, share_hi;
+	int64_t parent_id; /* 0: of the whole range */
+	int64_t after_run; /* boots up to it do not count */
+	int64_t verify_after; /* -1: no candidate is being verified */
+	int64_t refuted;
+	double s0sq, nu0, lambda; /* NaN: nothing was known */
 };
 void fl_bisection_clear(struct fl_bisection *b);
 
@@ -272,15 +326,19 @@ int fl_store_bisection_commit(struct fl_store *s, int64_t bisection_id,
 			      int64_t idx, const char *sha,
 			      const json_t *parents, double prior,
 			      struct fl_err *err);
+/* One boot that came in, or a commit that cannot be tested. */
 struct fl_step_row {
-	int64_t idx, kernel_id, boots, candidates;
+	int64_t idx, kernel_id, run_id; /* run_id 0: it did not build */
+	int64_t boots, candidates;
 	const char *outcome;
 	double value;
 	const json_t *posterior;
 };
-/* Appends a step, or updates the value and boots of the commit's own. */
 int fl_store_bisection_step(struct fl_store *s, int64_t bisection_id,
 			    const struct fl_step_row *step, struct fl_err *err);
+/* How many steps the bisection has. */
+int fl_store_bisection_steps(struct fl_store *s, int64_t bisection_id,
+			     int64_t *n, struct fl_err *err);
 
 struct fl_attribution_row {
 	int64_t case_id, kpi_id, boots;
@@ -343,6 +401,8 @@ enum fl_rows {
 	FL_ROWS_ATTRIBUTIONS, /* bisection id */
 	FL_ROWS_REPORTS,
 	FL_ROWS_RECIPIENTS, /* report id */
+	FL_ROWS_HEADS, /* host, recipe: heads of comparisons that are done */
+	FL_ROWS_NOISE, /* kpi, case pattern (GLOB), host ("" = any) */
 	FL_ROWS_TREND, /* kpi, case pattern (GLOB), host ("" = any), since */
 	FL_ROWS_COMMIT, /* sha (text) */
 	FL_ROWS_RECIPE, /* id */

@@ -195,7 +195,7 @@ git -C "$fixture" tag v6.13-rc0 v6.13-rc1~1
 run faultline -q -C "$T/fail" fetch
 run faultline -q -C "$T/fail" bisect v6.13-rc0 v6.13-rc2 --job smoke
 is "$status:$err" 0: "a range in which no commit builds"
-like "$out" "Verdict: shortlist: one of 7 commits .*: .*; of those between \
+like "$out" "Verdict: shortlist: one of 7 commits .*: .*; of[[:space:]]those between \
 the end points 6 do not build or boot" "ends in a short list of all of them"
 
 # --- results.db

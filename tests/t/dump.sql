@@ -30,14 +30,15 @@ SELECT DISTINCT 'request', kind, json_remove(doc, '$.comparisons', '$.comparison
 SELECT 'comparison', bk.sha, hk.sha, h.name, j.name, m.boots, m.status, m.reason, m.config_diff, m.finished IS NOT NULL
 	FROM comparison m JOIN kernel bk ON bk.id = m.base_kernel_id JOIN kernel hk ON hk.id = m.head_kernel_id JOIN host h ON h.id = m.host_id JOIN job j ON j.id = m.job_id
 	ORDER BY bk.sha, hk.sha;
-SELECT 'result', v.base, v.head, v."case", v.kpi, v.base_value, v.head_value, v.base_sd, v.head_sd, v.base_boots, v.head_boots, v.effect, v.lo, v.hi, v.p, v.threshold, v.hidden, v.verdict, v.shift, v.second_isa, v.reason
+SELECT 'result', v.base, v.head, v."case", v.kpi, v.base_value, v.head_value, v.base_sd, v.head_sd, v.base_boots, v.head_boots, v.effect, v.lo, v.hi, v.p, v.threshold, v.hidden, v.verdict, v.shift, v.second_isa, v.reason, v.p_t, v.p_fdr, v.modes
 	FROM v_comparison v ORDER BY v.base, v.head, v."case", v.kpi;
-SELECT 'bisection', c.name, q.name, b.side, b.good_sha, b.bad_sha, b.status, b.reason, b.good_value, b.bad_value, b.sigma, b.culprit_sha, b.confidence, b.share, b.finished IS NOT NULL
+SELECT 'bisection', c.name, q.name, b.side, b.good_sha, b.bad_sha, b.status, b.reason, b.good_value, b.bad_value, b.sigma, b.culprit_sha, b.confidence, b.share, b.share_lo, b.share_hi, b.refuted, b.s0sq, b.nu0, b.lambda, b.finished IS NOT NULL
 	FROM bisection b JOIN "case" c ON c.id = b.case_id JOIN kpi q ON q.id = b.kpi_id ORDER BY c.name, q.name, b.side;
 SELECT 'graph', c.name, q.name, b.side, g.idx, g.sha, g.parents, g.prior
 	FROM bisection_commit g JOIN bisection b ON b.id = g.bisection_id JOIN "case" c ON c.id = b.case_id JOIN kpi q ON q.id = b.kpi_id ORDER BY c.name, q.name, b.side, g.idx;
 SELECT 'step', c.name, q.name, b.side, s.n, s.idx, k.sha, s.outcome, s.boots, s.value, s.candidates, s.posterior
 	FROM bisection_step s JOIN bisection b ON b.id = s.bisection_id JOIN kernel k ON k.id = s.kernel_id JOIN "case" c ON c.id = b.case_id JOIN kpi q ON q.id = b.kpi_id ORDER BY c.name, q.name, b.side, s.n;
+SELECT 'noise', host, "case", kpi, images, boots, repetitions, repetition_sd, boot_sd, image_sd, s0sq, d0, df_a, upper_share, modes_apart FROM v_noise ORDER BY host, "case", kpi;
 SELECT 'attribution', b.culprit_sha, c.name, q.name, a.parent_value, a.culprit_value, a.boots, a.on_base_value, a.share, a.explained
 	FROM attribution a JOIN bisection b ON b.id = a.bisection_id JOIN "case" c ON c.id = a.case_id JOIN kpi q ON q.id = a.kpi_id ORDER BY b.culprit_sha, c.name, q.name;
 SELECT 'report', b.culprit_sha, r.subject, r.mail_from, r.state, r.reason, r.body, r.approved IS NOT NULL, r.sent IS NOT NULL
