@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "cli.h"
+#include "report-words.h"
 #include "cmd-bisect-run.h"
 
 static int list(struct fl_cli *cli, struct fl_err *err)
@@ -34,15 +35,32 @@ static double belief(const json_t *steps, size_t idx)
 	return fl_json_num_or(json_object_get(last, "posterior"), key, 0);
 }
 
-static const json_t *step_of(const json_t *steps, size_t idx)
+/* What the boots of commit idx gave, in words; "" when it had none. */
+static void measured(const json_t *steps, size_t idx, char *out, size_t size)
 {
+	double sum = 0;
+	int boots = 0;
 	json_t *v;
 	size_t i;
 
-	json_array_foreach((json_t *)steps, i, v)
-		if (fl_json_int_or(v, "idx", -1) == (int64_t)idx)
-			return v;
-	return NULL;
+	*out = 0;
+	json_array_foreach((json_t *)steps, i, v) {
+		const char *outcome = fl_json_str_or(v, "outcome", "");
+
+		if (fl_json_int_or(v, "idx", -1) != (int64_t)idx)
+			continue;
+		if (strcmp(outcome, "measured")) {
+			snprintf(out, size, "%s", outcome);
+			continue;
+		}
+		sum += log(fl_json_num_or(v, "value", NAN));
+		boots++;
+		if (boots == 1)
+			snprintf(out, size, "%.7g", exp(sum));
+		else
+			snprintf(out, size, "%.7g (%d)", exp(sum / boots),
+				 boots);
+	}
 }
 
 static void print_graph(const json_t *b, const json_t *commits,
@@ -52,24 +70,18 @@ static void print_graph(const json_t *b, const json_t *commits,
 	json_t *v;
 	size_t i;
 
-	printf("\n  %-12s  %-14s  %-6s  %s\n", "commit", "measured", "belief",
-	       "subject");
+	printf("\n   %-12s  %-15s  %-6s  %s\n", "commit", "mean (boots)",
+	       "belief", "subject");
 	json_array_foreach((json_t *)commits, i, v) {
-		const json_t *s = step_of(steps, i);
 		double p = belief(steps, i);
-		char value[32] = "", share[16] = "";
+		char value[48], share[16] = "";
 
-		if (s && !strcmp(fl_json_str_or(s, "outcome", ""), "measured"))
-			snprintf(value, sizeof(value), "%.7g",
-				 fl_json_num_or(s, "value", NAN));
-		else if (s)
-			snprintf(value, sizeof(value), "%s",
-				 fl_json_str_or(s, "outcome", ""));
-		else if (i && fl_json_num_or(v, "prior", 1) == 0)
+		measured(steps, i, value, sizeof(value));
+		if (!*value && i && fl_json_num_or(v, "prior", 1) == 0)
 			snprintf(value, sizeof(value), "(not compiled)");
 		if (p >= 0.0005)
 			snprintf(share, sizeof(share), "%.3f", p);
-		printf("%s %.12s  %-14s  %-6s  ",
+		printf("%s %.12s  %-15s  %-6s  ",
 		       !strcmp(culprit, fl_json_str_or(v, "sha", "")) ? "=>" :
 									"  ",
 		       fl_json_str_or(v, "sha", ""), value, share);
@@ -78,34 +90,59 @@ static void print_graph(const json_t *b, const json_t *commits,
 	}
 }
 
-static void print_story(const json_t *steps, size_t commits)
+/* The likeliest commit after a step, and how likely. */
+static size_t favourite(const json_t *step, double *p)
+{
+	const char *key;
+	json_t *v;
+	size_t best = 0;
+
+	*p = 0;
+	json_object_foreach(json_object_get(step, "posterior"), key, v) {
+		if (json_number_value(v) > *p) {
+			*p = json_number_value(v);
+			best = strtoul(key, NULL, 10);
+		}
+	}
+	return best;
+}
+
+static void print_step(const json_t *s, const json_t *commits)
+{
+	const char *outcome = fl_json_str_or(s, "outcome", "");
+	size_t idx = (size_t)fl_json_int_or(s, "idx", 0);
+	size_t last = json_array_size(commits) - 1, best;
+	int64_t left = fl_json_int_or(s, "candidates", 0);
+	double p;
+
+	printf("  %3lld. %.12s  ", (long long)fl_json_int_or(s, "n", 0),
+	       fl_json_str_or(s, "sha", ""));
+	if (!strcmp(outcome, "measured"))
+		printf("%12.7g  %-8s", fl_json_num_or(s, "value", NAN),
+		       !idx	   ? "good end" :
+		       idx == last ? "bad end" :
+				     "");
+	else
+		printf("%-22.22s", outcome);
+	best = favourite(s, &p);
+	printf("  %lld left", (long long)left);
+	if (p > 0)
+		printf(", best %.12s %.0f %%",
+		       fl_json_str_or(json_array_get(commits, best), "sha", ""),
+		       100 * p);
+	putchar('\n');
+	if (strcmp(outcome, "measured"))
+		printf("       %.70s\n", fl_json_str_or(s, "why", ""));
+}
+
+static void print_story(const json_t *steps, const json_t *commits)
 {
 	json_t *s;
 	size_t i;
 
-	puts("\nIn the order of measuring:");
-	json_array_foreach((json_t *)steps, i, s) {
-		const char *outcome = fl_json_str_or(s, "outcome", "");
-		size_t idx = (size_t)fl_json_int_or(s, "idx", 0);
-		const char *role = !idx		      ? " (good end)" :
-				   idx + 1 == commits ? " (bad end)" :
-							"";
-
-		printf("  %2lld. %.12s ", (long long)fl_json_int_or(s, "n", 0),
-		       fl_json_str_or(s, "sha", ""));
-		if (!strcmp(outcome, "measured"))
-			printf("%.7g in %lld boot%s%s",
-			       fl_json_num_or(s, "value", NAN),
-			       (long long)fl_json_int_or(s, "boots", 0),
-			       fl_json_int_or(s, "boots", 0) == 1 ? "" : "s",
-			       role);
-		else
-			printf("%s: %.60s", outcome,
-			       fl_json_str_or(s, "why", ""));
-		printf("; %lld candidate%s left\n",
-		       (long long)fl_json_int_or(s, "candidates", 0),
-		       fl_json_int_or(s, "candidates", 0) == 1 ? "" : "s");
-	}
+	puts("\nBoot by boot, and what was believed after each:");
+	json_array_foreach((json_t *)steps, i, s)
+		print_step(s, commits);
 }
 
 static void print_attributions(const json_t *rows)
@@ -116,7 +153,7 @@ static void print_attributions(const json_t *rows)
 	if (json_array_size(rows))
 		puts("\nThe commit against its parent, on all that moved:");
 	json_array_foreach((json_t *)rows, i, v)
-		printf("  %-40s %-20s %.7g -> %.7g  %.0f %% of the change\n",
+		printf("  %-37s %-19s\n      %.7g -> %.7g, %.0f %% of the change\n",
 		       fl_json_str_or(v, "case", ""),
 		       fl_json_str_or(v, "kpi", ""),
 		       fl_json_num_or(v, "parent_value", NAN),
@@ -127,16 +164,34 @@ static void print_attributions(const json_t *rows)
 static void print_verdict(const json_t *b)
 {
 	const char *status = fl_json_str_or(b, "status", "");
+	const char *reason = fl_json_str_or(b, "reason", "");
+	double lo = fl_json_num_or(b, "share_lo", NAN);
+	double hi = fl_json_num_or(b, "share_hi", NAN);
+	int64_t refuted = fl_json_int_or(b, "refuted", 0);
+	_cleanup_buf_ struct fl_buf out = { 0 };
+	char range[48] = "";
 
-	printf("\nVerdict: %s", status);
-	if (!strcmp(status, "found"))
-		printf(": %.12s, probability %.3f before it was verified against its parents; it explains %.0f %% of the change",
-		       fl_json_str_or(b, "culprit_sha", ""),
-		       fl_json_num_or(b, "confidence", NAN),
-		       100 * fl_json_num_or(b, "share", NAN));
-	if (*fl_json_str_or(b, "reason", ""))
-		printf(": %s", fl_json_str_or(b, "reason", ""));
+	/* Under the exact clock both round to the share itself. */
+	if (hi - lo >= 0.01)
+		snprintf(range, sizeof(range), " (%.0f to %.0f %%)", 100 * lo,
+			 100 * hi);
 	putchar('\n');
+	if (refuted)
+		fl_word_para(
+			&out,
+			"Before it %lld candidate%s failed in fresh boots, and the search went on with these.",
+			(long long)refuted, refuted == 1 ? "" : "s");
+	if (!strcmp(status, "found"))
+		fl_word_para(
+			&out,
+			"Verdict: found: %.12s explains %.0f %%%s of the change. Its probability was %.3f before it was verified against its parents.",
+			fl_json_str_or(b, "culprit_sha", ""),
+			100 * fl_json_num_or(b, "share", NAN), range,
+			fl_json_num_or(b, "confidence", NAN));
+	else
+		fl_word_para(&out, "Verdict: %s%s%s", status,
+			     *reason ? ": " : "", reason);
+	fputs(fl_buf_str(&out), stdout);
 }
 
 static int show(struct fl_cli *cli, int64_t id, struct fl_err *err)
@@ -172,6 +227,9 @@ static int show(struct fl_cli *cli, int64_t id, struct fl_err *err)
 	printf("Bisection %lld: %s of %s on host %s\n", (long long)id,
 	       fl_json_str_or(b, "kpi", ""), fl_json_str_or(b, "case", ""),
 	       fl_json_str_or(b, "host", ""));
+	if (fl_json_int_or(b, "parent_id", 0))
+		printf("a stretch of bisection %lld, whose culprit left something over\n",
+		       (long long)fl_json_int_or(b, "parent_id", 0));
 	printf("good %s (%.7g), bad %s (%.7g), %lld commits\n",
 	       fl_json_str_or(b, "good", ""),
 	       fl_json_num_or(b, "good_value", NAN),
@@ -179,7 +237,7 @@ static int show(struct fl_cli *cli, int64_t id, struct fl_err *err)
 	       fl_json_num_or(b, "bad_value", NAN),
 	       (long long)fl_json_int_or(b, "commits", 0));
 	print_graph(b, commits, steps);
-	print_story(steps, json_array_size(commits));
+	print_story(steps, commits);
 	print_attributions(att);
 	print_verdict(b);
 	return 0;

@@ -7,48 +7,6 @@
 #include <string.h>
 #include "util/log.h"
 
-static const struct fl_column result_columns[] = {
-	{ "case", "case", 's' },       { "kpi", "KPI", 's' },
-	{ "base_value", "base", 'g' }, { "base_sd", "+-%", 'g' },
-	{ "head_value", "head", 'g' }, { "head_sd", "+-%", 'g' },
-	{ "boots", "boots", 's' },     { "effect", "change", '%' },
-	{ "verdict", "verdict", 's' },
-};
-
-/* Adds what the table shows beside the row's own columns. */
-static json_t *for_table(const json_t *rows, bool all)
-{
-	json_t *out = json_array(), *v;
-	size_t i;
-
-	json_array_foreach((json_t *)rows, i, v) {
-		json_t *row = json_copy(v);
-		char boots[48];
-
-		snprintf(boots, sizeof(boots), "%lld+%lld",
-			 (long long)fl_json_int_or(v, "base_boots", 0),
-			 (long long)fl_json_int_or(v, "head_boots", 0));
-		json_object_set_new(row, "boots", json_string(boots));
-		for (int k = 0; k < 2; k++) {
-			const char *key = k ? "head_sd" : "base_sd";
-			double sd = fl_json_num_or(v, key, NAN);
-
-			json_object_set_new(
-				row, key,
-				isnan(sd) ? json_null() :
-					    json_real(round(sd * 1e6) / 1e4));
-		}
-		if (!strcmp(fl_json_str_or(v, "second_isa", ""), "artefact"))
-			json_object_set_new(row, "verdict",
-					    json_string("artefact (strings)"));
-		if (all || strcmp(fl_json_str_or(v, "verdict", ""), "same"))
-			json_array_append_new(out, row);
-		else
-			json_decref(row);
-	}
-	return out;
-}
-
 static void print_csv(const json_t *rows)
 {
 	static const char *const keys[] = {
@@ -95,7 +53,7 @@ static int load(struct fl_store *s, int64_t id, json_t **comparison,
 
 static int print_comparison(struct fl_cli *cli, int64_t id, struct fl_err *err)
 {
-	json_auto_t *cmp = NULL, *results = NULL, *table = NULL;
+	json_auto_t *cmp = NULL, *results = NULL;
 	const char *format = fl_cli_opt(cli, "format");
 	int r = load(cli->store, id, &cmp, &results, err);
 
@@ -113,16 +71,15 @@ static int print_comparison(struct fl_cli *cli, int64_t id, struct fl_err *err)
 		print_csv(results);
 		return 0;
 	}
-	printf("base %s (%.12s), head %s (%.12s), host %s, %s clock\n",
-	       fl_json_str_or(cmp, "base", ""),
-	       fl_json_str_or(cmp, "base_sha", ""),
-	       fl_json_str_or(cmp, "head", ""),
-	       fl_json_str_or(cmp, "head_sha", ""),
+	printf("%s against %s on host %s, %s clock\n",
+	       fl_json_str_or(cmp, "head", ""), fl_json_str_or(cmp, "base", ""),
 	       fl_json_str_or(cmp, "host", ""),
 	       fl_json_str_or(cmp, "clock", ""));
-	table = for_table(results, true);
-	fl_cli_print(cli, table, result_columns, FL_ARRAY_SIZE(result_columns),
-		     "No case was measured.");
+	putchar('\n');
+	if (json_array_size(results))
+		fl_print_results(results, true);
+	else
+		puts("No case was measured.");
 	return 0;
 }
 
@@ -198,11 +155,12 @@ static void print_bisection(const json_t *b, const json_t *reports)
 	}
 	printf("  commit %.12s (\"", sha ? sha : "");
 	fl_cli_safe(fl_json_str_or(b, "culprit_subject", ""));
-	printf("\")\n    explains %.0f %% of %s %s; found among %lld commits in %lld steps\n",
+	printf("\")\n    explains %.0f %% of %s\n    %s; found among %lld commits, of which %lld were tested, in %lld boots\n",
 	       100 * fl_json_num_or(b, "share", 0),
 	       fl_json_str_or(b, "case", ""), fl_json_str_or(b, "kpi", ""),
 	       (long long)fl_json_int_or(b, "commits", 0),
-	       (long long)fl_json_int_or(b, "steps", 0));
+	       (long long)fl_json_int_or(b, "steps", 0),
+	       (long long)fl_json_int_or(b, "boots", 0));
 	mail = mail_of(b, reports);
 	if (mail)
 		printf("    mail %lld (%s): %s\n",
@@ -211,11 +169,20 @@ static void print_bisection(const json_t *b, const json_t *reports)
 		       fl_json_str_or(mail, "file", ""));
 }
 
+static size_t count_not_same(const json_t *results)
+{
+	size_t n = 0, i;
+	json_t *v;
+
+	json_array_foreach((json_t *)results, i, v)
+		n += strcmp(fl_json_str_or(v, "verdict", ""), "same") != 0;
+	return n;
+}
+
 static int print_night(struct fl_cli *cli, int64_t id, int *mails,
 		       struct fl_err *err)
 {
-	json_auto_t *cmp = NULL, *results = NULL, *moved = NULL, *bis = NULL;
-	json_auto_t *reports = NULL;
+	json_auto_t *cmp = NULL, *results = NULL, *bis = NULL, *reports = NULL;
 	json_t *v;
 	size_t i;
 	int r = load(cli->store, id, &cmp, &results, err);
@@ -236,21 +203,40 @@ static int print_night(struct fl_cli *cli, int64_t id, int *mails,
 		       fl_json_str_or(cmp, "reason", ""));
 		return 0;
 	}
-	moved = for_table(results, false);
-	if (!json_array_size(moved)) {
+	if (!count_not_same(results)) {
 		printf("  nothing moved: %zu KPIs of %s stayed within their thresholds\n",
 		       json_array_size(results),
 		       fl_json_str_or(cmp, "job", ""));
 		return 0;
 	}
-	fl_cli_print(cli, moved, result_columns, FL_ARRAY_SIZE(result_columns),
-		     "");
+	fl_print_results(results, false);
 	putchar('\n');
 	json_array_foreach(bis, i, v) {
 		print_bisection(v, reports);
 		*mails += !strcmp(fl_json_str_or(v, "status", ""), "found");
 	}
 	return 0;
+}
+
+/* Heads that left the level of their series, and what re-runs say of them. */
+static int print_suspects(struct fl_cli *cli, const json_t *suspects,
+			  const char *key, int *mails, struct fl_err *err)
+{
+	const json_t *list = json_object_get(suspects, key);
+	json_t *v;
+	size_t i;
+	int r = 0;
+
+	json_array_foreach((json_t *)list, i, v) {
+		int64_t id = fl_json_int_or(v, "comparison", 0);
+
+		printf("\n%s of %s left the level of its history; measured again:\n",
+		       fl_json_str_or(v, "kpi", ""),
+		       fl_json_str_or(v, "case", ""));
+		if (!r && id)
+			r = print_night(cli, id, mails, err);
+	}
+	return r;
 }
 
 int fl_cmd_nightly(struct fl_cli *cli, struct fl_err *err)
@@ -277,6 +263,10 @@ int fl_cmd_nightly(struct fl_cli *cli, struct fl_err *err)
 	}
 	json_object_foreach(json_object_get(q.doc, "comparisons"), key, v) {
 		r = print_night(cli, json_integer_value(v), &mails, err);
+		if (!r)
+			r = print_suspects(cli,
+					   json_object_get(q.doc, "suspects"),
+					   key, &mails, err);
 		if (r < 0)
 			return r;
 	}

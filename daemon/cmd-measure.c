@@ -233,5 +233,12 @@ const struct fl_verb fl_verbs_measure[] = {
 		    { "host", "HOST", "which host (default: all)" },
 		    { "since", "SPAN", "measured since, e.g. 90d or 12h" } },
 	  .run = fl_cmd_trend },
+	{ .name = "noise",
+	  .args = "[--kpi K] [--case C] [--host H]",
+	  .help = "how much each KPI differs by itself, and what that hides",
+	  .opts = { { "kpi", "KPI", "which KPI (default: all)" },
+		    { "case", "CASE", "which cases (a pattern; default all)" },
+		    { "host", "HOST", "which host (default: all)" } },
+	  .run = fl_cmd_noise },
 	{ .name = NULL },
 };

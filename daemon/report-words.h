@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside report*.c only: facts of a report, and how figures are written. */
+/* Facts of a report and how figures are written, for report*.c; the filling of
+ * paragraphs also for verbs. */
 #ifndef FL_REPORT_WORDS_H
 #define FL_REPORT_WORDS_H
 

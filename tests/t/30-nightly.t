@@ -104,7 +104,7 @@ unlike "$out" "Fixes:" "there is nothing to fix"
 # --- what the listings say
 b_loss=$(sql "SELECT id FROM bisection WHERE culprit_sha = '$loss'")
 run faultline -C "$ws" bisect show "$b_loss"
-like "$out" "=> ${loss:0:12}  [0-9.]+ +1\.000 +mm: map less around" \
+like "$out" "=> ${loss:0:12}  [0-9.]+( \([0-9]+\))? +1\.000 +mm: map less around" \
 	"bisect show marks the commit"
 like "$out" "docs: two and a half" "bisect show draws the side branch"
 like "$out" "Verdict: found: ${loss:0:12}.* explains 100 % of the change" \
