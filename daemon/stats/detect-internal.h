@@ -29,15 +29,16 @@ struct fl_boundary fl_detect_test(const struct fl_sums *s, size_t from,
 				  size_t at, size_t to,
 				  const struct fl_noise *noise);
 /*
- * Drops cuts, the weakest first, until each is real (FL_DETECT_ALPHA) and at
- * least delta, or without it a larger one would be lost; then moves each to where it is cheapest between its
- * neighbours. Returns how many are left, ascending in cuts.
+ * Drops cuts, the weakest first, until each is real (FL_DETECT_ALPHA); joins
+ * two that are below delta where together they are not; moves each to where
+ * it is cheapest between its neighbours. Returns how many are left, ascending
+ * in cuts.
  */
 size_t fl_detect_merge(const struct fl_sums *s, size_t *cuts, size_t k,
 		       double delta, const struct fl_noise *noise);
 /* The cheapest cut between from and to, and the range of those that cost at
- * most `more` above it. */
+ * most `more` above it (fl_sums_step()). */
 size_t fl_detect_place(const struct fl_sums *s, size_t from, size_t to,
-		       double more, size_t *lo, size_t *hi);
+		       double rho, double more, size_t *lo, size_t *hi);
 
 #endif

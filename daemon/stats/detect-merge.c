@@ -29,41 +29,28 @@ struct fl_boundary fl_detect_test(const struct fl_sums *s, size_t from,
 /* A cut with its neighbours, in a binary heap by strength. */
 struct cut {
 	size_t at, before, after; /* indices; 0 and k + 1 are the ends */
-	double effect;
-	double strength; /* below 1: to be dropped */
-	bool real; /* only too small */
+	double strength; /* t over the least that is kept */
 	size_t place; /* in the heap */
 };
 
 struct merge {
 	const struct fl_sums *s;
 	const struct fl_noise *noise;
-	double delta;
 	struct cut *cuts; /* 0 .. k + 1 */
 	size_t k;
 	size_t *heap, n;
 };
 
-static struct fl_boundary test(const struct merge *m, size_t i)
+static double strength(const struct merge *m, size_t i)
 {
 	const struct cut *c = &m->cuts[i];
+	struct fl_boundary b = fl_detect_test(m->s, m->cuts[c->before].at,
+					      c->at, m->cuts[c->after].at,
+					      m->noise);
 
-	return fl_detect_test(m->s, m->cuts[c->before].at, c->at,
-			      m->cuts[c->after].at, m->noise);
-}
-
-static void weigh(const struct merge *m, size_t i)
-{
-	struct fl_boundary b = test(m, i);
-	double t =
-		fabs(b.effect) / b.se / qt(1 - FL_DETECT_ALPHA / 2, b.df, 1, 0);
-
-	m->cuts[i].effect = b.effect;
-	m->cuts[i].real = b.effect != 0 && t >= 1;
-	m->cuts[i].strength = b.effect == 0 ? 0 : t;
-	if (m->delta > 0)
-		m->cuts[i].strength =
-			fmin(m->cuts[i].strength, fabs(b.effect) / m->delta);
+	return b.effect == 0 ? 0 :
+			       fabs(b.effect) / b.se /
+				       qt(1 - FL_DETECT_ALPHA / 2, b.df, 1, 0);
 }
 
 static void put(struct merge *m, size_t place, size_t i)
@@ -95,43 +82,15 @@ static void renew(struct merge *m, size_t i)
 {
 	if (i == 0 || i == m->k + 1)
 		return;
-	weigh(m, i);
+	m->cuts[i].strength = strength(m, i);
 	settle(m, i);
 }
 
-/*
- * Without a real but small cut beside it, would a neighbour that is large
- * enough become too small as well? From 0 to 5 and back to 3 is a change of 5,
- * also for who does not care for 2.
- */
-static bool holds(const struct merge *m, size_t i, size_t neighbour)
+static void drop_weakest(struct merge *m)
 {
-	const struct cut *c = &m->cuts[i], *o = &m->cuts[neighbour];
-	size_t before, after;
-	double effect;
-
-	if (neighbour == 0 || neighbour == m->k + 1 ||
-	    fabs(o->effect) < m->delta)
-		return false;
-	before = m->cuts[neighbour < i ? o->before : c->before].at;
-	after = m->cuts[neighbour < i ? c->after : o->after].at;
-	effect = fl_sums_mean(m->s, o->at, after) -
-		 fl_sums_mean(m->s, before, o->at);
-	return fabs(effect) < m->delta;
-}
-
-/* Drops the weakest cut or, where it holds another, keeps it. */
-static void treat_weakest(struct merge *m)
-{
-	size_t i = m->heap[0], last;
+	size_t i = m->heap[0], last = m->heap[--m->n];
 	struct cut *c = &m->cuts[i];
 
-	if (c->real && (holds(m, i, c->before) || holds(m, i, c->after))) {
-		c->strength = 1;
-		settle(m, i);
-		return;
-	}
-	last = m->heap[--m->n];
 	m->cuts[c->before].after = c->after;
 	m->cuts[c->after].before = c->before;
 	if (last != i) {
@@ -143,14 +102,14 @@ static void treat_weakest(struct merge *m)
 }
 
 size_t fl_detect_place(const struct fl_sums *s, size_t from, size_t to,
-		       double more, size_t *lo, size_t *hi)
+		       double rho, double more, size_t *lo, size_t *hi)
 {
 	size_t first = from + FL_PARTITION_MIN, end = to - FL_PARTITION_MIN;
 	size_t best = first;
 	double least = INFINITY;
 
 	for (size_t i = first; i <= end; i++) {
-		double cost = fl_sums_sse(s, from, i) + fl_sums_sse(s, i, to);
+		double cost = fl_sums_step(s, from, i, to, rho);
 
 		if (cost < least) {
 			least = cost;
@@ -159,9 +118,7 @@ size_t fl_detect_place(const struct fl_sums *s, size_t from, size_t to,
 	}
 	*lo = *hi = best;
 	for (size_t i = first; i <= end; i++) {
-		double cost = fl_sums_sse(s, from, i) + fl_sums_sse(s, i, to);
-
-		if (cost > least + more)
+		if (fl_sums_step(s, from, i, to, rho) > least + more)
 			continue;
 		if (i < *lo)
 			*lo = i;
@@ -172,9 +129,9 @@ size_t fl_detect_place(const struct fl_sums *s, size_t from, size_t to,
 
 /* One pass over all cuts; returns how many are left. */
 static size_t drop_weak(const struct fl_sums *s, size_t *cuts, size_t k,
-			double delta, const struct fl_noise *noise)
+			const struct fl_noise *noise)
 {
-	struct merge m = { .s = s, .noise = noise, .delta = delta, .k = k };
+	struct merge m = { .s = s, .noise = noise, .k = k };
 	size_t left = 0;
 
 	m.cuts = fl_calloc(k + 2, sizeof(*m.cuts));
@@ -187,12 +144,12 @@ static size_t drop_weak(const struct fl_sums *s, size_t *cuts, size_t k,
 	m.cuts[0].after = 1;
 	m.cuts[k + 1].before = k;
 	for (size_t i = 1; i <= k; i++) {
-		weigh(&m, i);
+		m.cuts[i].strength = strength(&m, i);
 		m.cuts[i].place = m.n++;
 		settle(&m, i);
 	}
 	while (m.n && m.cuts[m.heap[0]].strength < 1)
-		treat_weakest(&m);
+		drop_weakest(&m);
 	for (size_t i = m.cuts[0].after; i <= k; i = m.cuts[i].after)
 		cuts[left++] = m.cuts[i].at;
 	free(m.cuts);
@@ -200,19 +157,53 @@ static size_t drop_weak(const struct fl_sums *s, size_t *cuts, size_t k,
 	return left;
 }
 
+static double step(const struct fl_sums *s, size_t from, size_t at, size_t to)
+{
+	return fabs(fl_sums_mean(s, at, to) - fl_sums_mean(s, from, at));
+}
+
+/*
+ * Two changes in a row that are too small, and one that is large enough
+ * without the stretch between them: a slope, or a change that took two nights.
+ */
+static size_t join(const struct fl_sums *s, size_t *cuts, size_t k,
+		   double delta)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < k; i++) {
+		size_t from = left ? cuts[left - 1] : 0;
+		size_t to = i + 1 < k ? cuts[i + 1] : s->n;
+		size_t end = i + 2 < k ? cuts[i + 2] : s->n;
+
+		cuts[left] = cuts[i];
+		if (i + 1 < k && step(s, from, cuts[i], to) < delta &&
+		    step(s, cuts[i], to, end) < delta &&
+		    step(s, from, cuts[i], end) >= delta) {
+			cuts[i + 1] = cuts[i];
+			continue;
+		}
+		left++;
+	}
+	return left;
+}
+
 size_t fl_detect_merge(const struct fl_sums *s, size_t *cuts, size_t k,
 		       double delta, const struct fl_noise *noise)
 {
-	size_t left = drop_weak(s, cuts, k, delta, noise), lo, hi;
+	size_t left = join(s, cuts, drop_weak(s, cuts, k, noise), delta);
+	size_t lo, hi;
 
-	/* The longer stretches may know better where they meet. */
-	while (left < k) {
+	/* The longer stretches know better where they meet; and the search
+	 * for cuts knew nothing of correlation. */
+	for (bool again = noise->rho > 0 || left < k; again; again = left < k) {
 		k = left;
 		for (size_t i = 0; i < k; i++)
-			cuts[i] = fl_detect_place(
-				s, i ? cuts[i - 1] : 0,
-				i + 1 < k ? cuts[i + 1] : s->n, 0, &lo, &hi);
-		left = drop_weak(s, cuts, k, delta, noise);
+			cuts[i] =
+				fl_detect_place(s, i ? cuts[i - 1] : 0,
+						i + 1 < k ? cuts[i + 1] : s->n,
+						noise->rho, 0, &lo, &hi);
+		left = drop_weak(s, cuts, k, noise);
 	}
 	return left;
 }

@@ -18,8 +18,10 @@
 #define INTERVAL (2 * log(20))
 #define PENALTY 3.0
 #define PRIOR_WEIGHT 10.0
-/* As many of the values so far may have been as far off as a suspect. */
-#define SUSPECT_SHARE 0.004
+/* As many of the values so far may have been as far off as a suspect; one in
+ * the first few is no habit. */
+#define SUSPECT_SHARE 0.002
+#define FEW 60
 
 /* The series on its way: finite values, and those that are cut. */
 struct series {
@@ -151,8 +153,7 @@ static void fill_changes(const struct series *s, double delta,
 			fl_detect_test(&s->sums, a, at, b, noise);
 		double half = t.se * qt(0.975, t.df, 1, 0);
 
-		fl_detect_place(&s->sums, a, b, INTERVAL * d->inflation, &lo,
-				&hi);
+		fl_detect_place(&s->sums, a, b, noise->rho, INTERVAL, &lo, &hi);
 		/* The cut was made before its right neighbour moved. */
 		d->changes[i] = (struct fl_change){
 			.at = outside(s, at, d->n),
@@ -204,7 +205,8 @@ static bool happens(const struct series *s, size_t k)
 
 	for (size_t i = 0; i < places; i++)
 		hits += least_off(s->off + i, k) >= least;
-	return hits && (double)(hits + 1) > SUSPECT_SHARE * (double)places;
+	return hits > (places < FEW) &&
+	       (double)(hits + 1) > SUSPECT_SHARE * (double)places;
 }
 
 /* Are the newest k values off the last level? */

@@ -40,7 +40,7 @@ struct fl_change {
 	/* Of the t that kept it. Where to cut was chosen by the data, so this
 	 * ranks changes and is no rate of false alarms. */
 	double p;
-	bool small; /* less than delta: here for the levels beside it */
+	bool small; /* less than delta: real, and asked not to be told */
 };
 
 struct fl_spike {

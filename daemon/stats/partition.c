@@ -15,13 +15,16 @@
 void fl_sums_init(struct fl_sums *s, const double *y, size_t n)
 {
 	s->n = n;
+	s->y = y;
 	s->s1 = fl_calloc(n + 1, sizeof(*s->s1));
 	s->s2 = fl_calloc(n + 1, sizeof(*s->s2));
+	s->s11 = fl_calloc(n + 1, sizeof(*s->s11));
 	for (size_t i = 0; i < n; i++) {
 		long double v = y[i];
 
 		s->s1[i + 1] = s->s1[i] + v;
 		s->s2[i + 1] = s->s2[i] + v * v;
+		s->s11[i + 1] = s->s11[i] + (i ? v * y[i - 1] : 0);
 	}
 }
 
@@ -29,7 +32,8 @@ void fl_sums_clear(struct fl_sums *s)
 {
 	free(s->s1);
 	free(s->s2);
-	s->s1 = s->s2 = NULL;
+	free(s->s11);
+	*s = (struct fl_sums){ 0 };
 }
 
 double fl_sums_mean(const struct fl_sums *s, size_t from, size_t to)
@@ -44,6 +48,36 @@ double fl_sums_sse(const struct fl_sums *s, size_t from, size_t to)
 		s->s2[to] - s->s2[from] - sum * sum / (long double)(to - from);
 
 	return sse > 0 ? (double)sse : 0;
+}
+
+/* Innovations within one stretch, but for its first value. */
+static double innovations(const struct fl_sums *s, size_t from, size_t to,
+			  double rho)
+{
+	double mean = fl_sums_mean(s, from, to), sse = fl_sums_sse(s, from, to);
+	double first = s->y[from] - mean, last = s->y[to - 1] - mean, product;
+
+	product = (double)(s->s11[to] - s->s11[from + 1] -
+			   mean * (s->s1[to] - s->s1[from + 1] + s->s1[to - 1] -
+				   s->s1[from]) +
+			   (long double)(to - from - 1) * mean * mean);
+	return (1 + rho * rho) * sse - first * first - rho * rho * last * last -
+	       2 * rho * product;
+}
+
+double fl_sums_step(const struct fl_sums *s, size_t from, size_t at, size_t to,
+		    double rho)
+{
+	double old = s->y[at - 1] - fl_sums_mean(s, from, at);
+	double new = s->y[at] - fl_sums_mean(s, at, to);
+	double first = s->y[from] - fl_sums_mean(s, from, at);
+
+	if (!(rho > 0))
+		return fl_sums_sse(s, from, at) + fl_sums_sse(s, at, to);
+	return first * first +
+	       (innovations(s, from, at, rho) + innovations(s, at, to, rho) +
+		(new - rho *old) * (new - rho *old)) /
+		       (1 - rho * rho);
 }
 
 /* Levels [lo, hi] for which the last cut is best at `cut`. */

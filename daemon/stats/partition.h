@@ -9,10 +9,12 @@
 
 #include <stddef.h>
 
-/* Prefix sums of n values: entry i is the sum over the first i. Extended
- * precision, since squares are differences of two large numbers. */
+/* Prefix sums of n values, of their squares and of products of neighbours:
+ * entry i is the sum over the first i. Extended precision, since squares are
+ * differences of two large numbers. */
 struct fl_sums {
-	long double *s1, *s2;
+	const double *y; /* borrowed */
+	long double *s1, *s2, *s11;
 	size_t n;
 };
 
@@ -21,6 +23,13 @@ void fl_sums_clear(struct fl_sums *s);
 /* Mean and sum of squares around it of the values [from, to), to > from. */
 double fl_sums_mean(const struct fl_sums *s, size_t from, size_t to);
 double fl_sums_sse(const struct fl_sums *s, size_t from, size_t to);
+/*
+ * Squares of innovations, e[t] - rho e[t-1] with e around the mean of [from,
+ * at) or of [at, to): what a first-order autoregression leaves of a step at
+ * `at`, relative to (1 - rho squared). rho = 0: the sum of the two sse.
+ */
+double fl_sums_step(const struct fl_sums *s, size_t from, size_t at, size_t to,
+		    double rho);
 
 /* The shortest stretch. */
 #define FL_PARTITION_MIN 3

@@ -188,7 +188,8 @@ static void steps_are_found(void **state)
 	for (int i = 0; i < 40; i++)
 		y[i] = y[i + 40]; /* now the small one is alone */
 	look(y, 120, 0, 4);
-	assert_int_equal(found.nchanges, 0);
+	assert_int_equal(found.nchanges, 1);
+	assert_true(found.changes[0].small);
 	/* two small ones close together are one large one */
 	for (int i = 0; i < 120; i++)
 		y[i] += i < 60 ? -6 : i < 64 ? -3 : i < 80 ? 0 : 3;
