@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* trend: the history of a KPI as a table with a small chart. */
+/*
+ * trend: the history of a KPI as a table with a small chart, and where its
+ * level changed.
+ */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 #include "cmd-compare.h"
+#include "cmd-stat.h"
+#include "stats/stats.h"
 #include "util/clock.h"
 
 #define BAR 30
+/* What the exact clock resolves, in standard deviations of one value. */
+#define EXACT_FLOOR (0.0005 / 3)
+
+/* Rows [from, to) are one series. */
+struct series {
+	json_t *rows;
+	size_t from, to;
+	struct fl_scale scale;
+	struct fl_detection d;
+};
 
 static int parse_since(const char *text, int64_t *ret, struct fl_err *err)
 {
@@ -15,8 +30,8 @@ static int parse_since(const char *text, int64_t *ret, struct fl_err *err)
 		int64_t seconds;
 	} units[] = { { 'h', 3600 },
 		      { 'd', 86400 },
-		      { 'w', 7 * 86400 },
-		      { 'y', 365 * 86400 } };
+		      { 'w', 7 * INT64_C(86400) },
+		      { 'y', 365 * INT64_C(86400) } };
 	char *end;
 	long long n;
 
@@ -43,15 +58,125 @@ static bool same_series(const json_t *a, const json_t *b)
 		       fl_json_int_or(b, "recipe_id", 0);
 }
 
-/* One series: rows [from, to), a bar per kernel between its extremes. */
-static void print_series(const json_t *rows, size_t from, size_t to)
+static json_t *row_of(const struct series *s, size_t i)
 {
-	const json_t *first = json_array_get(rows, from);
+	return json_array_get(s->rows, s->from + i);
+}
+
+static const char *version_of(const struct series *s, size_t i)
+{
+	return fl_json_str_or(row_of(s, i), "version", "");
+}
+
+static void find_changes(struct series *s, const struct fl_conf *conf)
+{
+	size_t n = s->to - s->from;
+	_cleanup_free_ double *y = fl_calloc(n, sizeof(*y));
+	bool exact =
+		!strcmp(fl_json_str_or(row_of(s, 0), "clock", ""), "exact");
+	double threshold = exact ? conf->threshold_exact : conf->threshold_wall;
+	struct fl_detect_params p = { 0 };
+
+	s->scale.log = true;
+	for (size_t i = 0; i < n; i++) {
+		y[i] = fl_json_num_or(row_of(s, i), "value", NAN);
+		s->scale.log &= !(y[i] <= 0);
+	}
+	p.delta = s->scale.log ? log1p(threshold) :
+				 threshold * fabs(fl_stats_median(y, n));
+	for (size_t i = 0; i < n; i++)
+		y[i] = fl_scale_to(&s->scale, y[i]);
+	if (exact && s->scale.log)
+		p.floor = EXACT_FLOOR;
+	fl_detect(y, n, &p, &s->d);
+}
+
+static json_t *change_json(const struct series *s, const struct fl_change *c)
+{
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "after",
+			 version_of(s, c->lo - 1), "before",
+			 version_of(s, c->hi), "effect",
+			 fl_json_real_or_null(c->effect), "lo",
+			 fl_json_real_or_null(c->effect_lo), "hi",
+			 fl_json_real_or_null(c->effect_hi), "p",
+			 fl_json_real_or_null(c->p));
+}
+
+/* The marks become members of the rows; null where there is none. */
+static void mark_rows(const struct series *s)
+{
+	const struct fl_suspect *q = &s->d.suspect;
+
+	for (size_t i = 0; i < s->d.n; i++)
+		json_object_update_new(row_of(s, i),
+				       json_pack("{s:n, s:n, s:n}", "change",
+						 "spike", "suspect"));
+	for (size_t i = 0; i < s->d.nchanges; i++)
+		if (!s->d.changes[i].small)
+			json_object_set_new(row_of(s, s->d.changes[i].at),
+					    "change",
+					    change_json(s, &s->d.changes[i]));
+	for (size_t i = 0; i < s->d.nspikes; i++)
+		json_object_set_new(
+			row_of(s, s->d.spikes[i].at), "spike",
+			json_pack("{s:o}", "effect",
+				  fl_json_real_or_null(s->d.spikes[i].effect)));
+	if (q->n)
+		json_object_set_new(
+			row_of(s, q->at), "suspect",
+			json_pack("{s:I, s:o, s:o, s:o, s:o}", "values",
+				  (json_int_t)q->n, "effect",
+				  fl_json_real_or_null(q->effect), "lo",
+				  fl_json_real_or_null(q->effect_lo), "hi",
+				  fl_json_real_or_null(q->effect_hi), "p",
+				  fl_json_real_or_null(q->p)));
+}
+
+static char mark_of(const json_t *row)
+{
+	return json_is_object(json_object_get(row, "change"))  ? '^' :
+	       json_is_object(json_object_get(row, "suspect")) ? '?' :
+	       json_is_object(json_object_get(row, "spike"))   ? 'x' :
+								 ' ';
+}
+
+static void print_marks(const struct series *s)
+{
+	const struct fl_suspect *q = &s->d.suspect;
+	char e[FL_EFFECT], lo[FL_EFFECT], hi[FL_EFFECT];
+
+	for (size_t i = 0; i < s->d.nchanges; i++) {
+		const struct fl_change *c = &s->d.changes[i];
+
+		if (!c->small)
+			printf("^ change %s (95 %%: %s to %s)\n"
+			       "  somewhere between %s and %s\n",
+			       fl_effect(&s->scale, c->effect, e),
+			       fl_effect(&s->scale, c->effect_lo, lo),
+			       fl_effect(&s->scale, c->effect_hi, hi),
+			       version_of(s, c->lo - 1), version_of(s, c->hi));
+	}
+	for (size_t i = 0; i < s->d.nspikes; i++)
+		printf("x spike %s at %s alone\n",
+		       fl_effect(&s->scale, s->d.spikes[i].effect, e),
+		       version_of(s, s->d.spikes[i].at));
+	if (q->n)
+		printf("? suspect %s from %s on (95 %%: %s to %s)\n"
+		       "  re-run both sides before believing it\n",
+		       fl_effect(&s->scale, q->effect, e), version_of(s, q->at),
+		       fl_effect(&s->scale, q->effect_lo, lo),
+		       fl_effect(&s->scale, q->effect_hi, hi));
+}
+
+/* One series: a dot per kernel between the extremes of all. */
+static void print_series(const struct series *s)
+{
+	const json_t *first = row_of(s, 0);
 	double low = INFINITY, high = -INFINITY, before = NAN;
 	int width = 7;
 
-	for (size_t i = from; i < to; i++) {
-		const json_t *v = json_array_get(rows, i);
+	for (size_t i = 0; i < s->d.n; i++) {
+		const json_t *v = row_of(s, i);
 		int n = (int)strlen(fl_json_str_or(v, "version", ""));
 
 		low = fmin(low, fl_json_num_or(v, "value", NAN));
@@ -65,8 +190,8 @@ static void print_series(const json_t *rows, size_t from, size_t to)
 	       fl_json_str_or(first, "unit", ""),
 	       fl_json_int_or(first, "better", 0) > 0 ? "higher" : "lower",
 	       fl_json_str_or(first, "clock", ""));
-	for (size_t i = from; i < to; i++) {
-		const json_t *v = json_array_get(rows, i);
+	for (size_t i = 0; i < s->d.n; i++) {
+		const json_t *v = row_of(s, i);
 		double x = fl_json_num_or(v, "value", NAN);
 		int at = high > low ? (int)((x - low) / (high - low) * BAR) : 0;
 		char change[32] = "";
@@ -75,12 +200,33 @@ static void print_series(const json_t *rows, size_t from, size_t to)
 			snprintf(change, sizeof(change), "%+.2f%%",
 				 100 * (x / before - 1));
 		before = x;
-		printf("  %-*s  %12.7g  %10s  |%*s*%*s|  %lld boot%s\n", width,
-		       fl_json_str_or(v, "version", ""), x, change, at, "",
-		       BAR - at, "", (long long)fl_json_int_or(v, "boots", 0),
+		printf("%c %-*s  %12.7g  %10s  |%*s*%*s|  %lld boot%s\n",
+		       mark_of(v), width, fl_json_str_or(v, "version", ""), x,
+		       change, at, "", BAR - at, "",
+		       (long long)fl_json_int_or(v, "boots", 0),
 		       fl_json_int_or(v, "boots", 0) == 1 ? "" : "s");
 	}
+	print_marks(s);
 	putchar('\n');
+}
+
+/* Marks and, unless it is for --json, prints each series. */
+static void each_series(const struct fl_cli *cli, json_t *rows)
+{
+	for (size_t from = 0, to; from < json_array_size(rows); from = to) {
+		struct series s = { .rows = rows, .from = from };
+
+		for (to = from + 1; to < json_array_size(rows) &&
+				    same_series(json_array_get(rows, from),
+						json_array_get(rows, to));)
+			to++;
+		s.to = to;
+		find_changes(&s, cli->conf);
+		mark_rows(&s);
+		if (!cli->json)
+			print_series(&s);
+		fl_detection_clear(&s.d);
+	}
 }
 
 int fl_cmd_trend(struct fl_cli *cli, struct fl_err *err)
@@ -105,18 +251,10 @@ int fl_cmd_trend(struct fl_cli *cli, struct fl_err *err)
 				  host ? host : "", since);
 	if (r < 0)
 		return r;
-	if (cli->json) {
+	each_series(cli, rows);
+	if (cli->json)
 		fl_cli_print_json(rows);
-		return 0;
-	}
-	if (!json_array_size(rows))
+	else if (!json_array_size(rows))
 		puts("Nothing was measured that fits.");
-	for (size_t from = 0, to; from < json_array_size(rows); from = to) {
-		for (to = from + 1; to < json_array_size(rows) &&
-				    same_series(json_array_get(rows, from),
-						json_array_get(rows, to));)
-			to++;
-		print_series(rows, from, to);
-	}
 	return 0;
 }
