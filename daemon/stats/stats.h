@@ -114,6 +114,9 @@ struct fl_compare_result {
 	double alpha; /* of this look */
 	size_t next; /* boots a side of the next look; 0: there is none */
 	size_t more; /* the same when it is wanted: judged, and unclear */
+	/* 1: the boots spread far more than the prior says (F-test, 10 %); it
+	 * was dropped, and the verdict stands on these boots alone. */
+	int noisy;
 	/* With modes: boots in the higher one and Fisher's p of these counts;
 	 * by_modes: the shift is one of the shares. Else 0, NaN, 0. */
 	size_t upper_a, upper_b;

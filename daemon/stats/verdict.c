@@ -18,6 +18,9 @@
 /* Log values that spread less than this do not spread: no t-test is built on
  * the rounding of a clock. */
 #define NO_SPREAD 1e-9
+/* The prior is dropped when chance would give boots that spread so much more
+ * than it says in fewer cases than this. */
+#define DOUBT 0.1
 /* Of alpha, when boots have two modes: for a shift within them, the rest for
  * their shares. */
 #define WITHIN_SHARE 0.8
@@ -80,15 +83,27 @@ struct look {
 	struct fl_ttest t, tost;
 	double p, min_p;
 	double alpha;
+	bool noisy; /* the prior was dropped */
 };
+
+/* F-test of these boots' variance against the prior's. */
+static bool doubtful(const struct fl_strata *s, double s0sq, double d0)
+{
+	return d0 > 0 && s0sq > 0 && s->df > 0 &&
+	       pf(s->ss / s->df / s0sq, s->df, d0, 0, 0) < DOUBT;
+}
 
 static void take_look(struct fl_strata *s, const struct fl_compare_params *p,
 		      double s0sq, double alpha, struct look *l)
 {
+	double d0 = p->d0;
+
 	l->alpha = alpha;
-	l->t = fl_strata_t(s, s0sq, p->d0, p->var_image, p->df_image,
-			   1 - alpha);
-	l->tost = fl_strata_t(s, s0sq, p->d0, p->var_image, p->df_image,
+	l->noisy = doubtful(s, s0sq, d0);
+	if (l->noisy)
+		d0 = 0;
+	l->t = fl_strata_t(s, s0sq, d0, p->var_image, p->df_image, 1 - alpha);
+	l->tost = fl_strata_t(s, s0sq, d0, p->var_image, p->df_image,
 			      1 - 2 * alpha);
 	l->p = fl_strata_permutation(s, p->seed, &l->min_p);
 }
@@ -180,6 +195,7 @@ static void compare_wall(struct pair *c)
 	take_look(&s, p, p->s0sq, c->alpha, &whole);
 	fl_strata_clear(&s);
 	show(r, &whole);
+	r->noisy = whole.noisy;
 	if (p->modes && p->modes->bimodal) {
 		_cleanup_free_ int *upper = fl_calloc(n, sizeof(*upper));
 		_cleanup_free_ double *v = fl_calloc(n, sizeof(*v));

@@ -198,12 +198,12 @@ static void drift(double effect, int trials)
 
 static void louder(int trials)
 {
-	struct setting s = { .reps = 10, .louder = 2 };
+	struct setting s = { .reps = 10, .louder = 2, .blocks = 1 };
 
 	head("Twice as noisy as in history");
 	seed(340);
-	row("no effect, 5 v 5", &s, 5, trials);
-	row("no effect, 12 v 12", &s, 12, trials);
+	row("no effect, 3 v 3, blocks", &s, 3, trials);
+	row("no effect, 12 v 12, blocks", &s, 12, trials);
 }
 
 static void image_noise(int images, int trials)

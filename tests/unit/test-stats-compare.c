@@ -355,6 +355,29 @@ static void blocks_in_verdict(void **state)
 	assert_true(isinf(r.hidden));
 }
 
+/* A night far noisier than history stands on its own boots. */
+static void prior_in_doubt(void **state)
+{
+	struct fl_compare_params p = wall(), none = wall();
+	struct fl_compare_result r, u;
+	double a[4] = { 3, 3.1, 3.05, 3.2 }, b[4] = { 3.15, 3.3, 3.2, 3.1 };
+
+	(void)state;
+	p.s0sq = 0.005;
+	p.d0 = 20;
+	fl_stats_compare(a, 4, b, 4, &p, &r);
+	fl_stats_compare(a, 4, b, 4, &none, &u);
+	assert_int_equal(r.noisy, 0);
+	assert_int_equal(u.noisy, 0);
+	assert_true(r.p_t != u.p_t);
+	p.s0sq = 0.001 * 0.001;
+	fl_stats_compare(a, 4, b, 4, &p, &r);
+	assert_int_equal(r.noisy, 1);
+	assert_int_equal(r.verdict, FL_UNCLEAR);
+	assert_near(r.p_t, u.p_t, 0);
+	assert_near(r.hi, u.hi, 0);
+}
+
 /* What images differ by themselves is no change, however many boots say so. */
 static void images_in_verdict(void **state)
 {
@@ -485,6 +508,7 @@ int main(void)
 		cmocka_unit_test(no_spread),
 		cmocka_unit_test(bad_input),
 		cmocka_unit_test(blocks_in_verdict),
+		cmocka_unit_test(prior_in_doubt),
 		cmocka_unit_test(images_in_verdict),
 		cmocka_unit_test(modes_in_verdict),
 		cmocka_unit_test(symmetries),
