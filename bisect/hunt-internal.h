@@ -94,8 +94,8 @@ struct fl_hunt_mean {
 /* Of the values of a commit that searches may use, or of the fresh ones. */
 struct fl_hunt_mean fl_hunt_mean_of(const struct fl_hunt *h, int commit,
 				    bool fresh);
-/* Variance of one boot value from the squares within commits and the prior,
- * and its degrees of freedom. */
+/* Variance of one boot value from the spread within commits and the prior, and
+ * its degrees of freedom. */
 double fl_hunt_variance(const struct fl_hunt *h, double *dof);
 /* The t value that is exceeded with probability p, both sides together. */
 double fl_hunt_t_quantile(double p, double dof);

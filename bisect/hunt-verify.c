@@ -29,17 +29,26 @@ struct fl_hunt_mean fl_hunt_mean_of(const struct fl_hunt *h, int commit,
 	return m;
 }
 
-/* Fresh and other values of a commit each around their own mean, since those
- * that made it a candidate were selected for where they lay; and those of a
- * period around theirs, since the host may have drifted. */
-double fl_hunt_variance(const struct fl_hunt *h, double *dof)
+static int cmp_double(const void *a, const void *b)
 {
-	size_t n = 2 * (size_t)h->n;
-	_cleanup_free_ struct fl_hunt_mean *m = fl_calloc(n, sizeof(*m));
-	_cleanup_free_ int *period = fl_calloc(n, sizeof(int));
-	double ss = h->noise.nu0 * h->noise.s0sq;
+	double x = *(const double *)a, y = *(const double *)b;
 
-	*dof = h->noise.nu0;
+	return (x > y) - (x < y);
+}
+
+/*
+ * Deviations from the mean of a commit's values so far, each scaled to the
+ * variance of one boot. Fresh and other values apart, since those that made it
+ * a candidate were selected for where they lay; and periods apart, since the
+ * host may have drifted. Returns how many there are, in order of size.
+ */
+static int deviations(const struct fl_hunt *h, double *dev)
+{
+	size_t size = 2 * (size_t)h->n;
+	_cleanup_free_ struct fl_hunt_mean *m = fl_calloc(size, sizeof(*m));
+	_cleanup_free_ int *period = fl_calloc(size, sizeof(int));
+	int n = 0;
+
 	for (int i = 0; i < h->done; i++) {
 		const struct fl_hunt_event *e = &h->log[i];
 		int cell = 2 * e->commit + e->searched;
@@ -54,9 +63,26 @@ double fl_hunt_variance(const struct fl_hunt *h, double *dof)
 		delta = e->value - at->mean;
 		at->n++;
 		at->mean += delta / at->n;
-		ss += delta * (e->value - at->mean);
-		*dof += at->n > 1;
+		if (at->n > 1)
+			dev[n++] = fabs(delta) * sqrt((at->n - 1.0) / at->n);
 	}
+	qsort(dev, (size_t)n, sizeof(*dev), cmp_double);
+	return n;
+}
+
+/* One boot that took twice as long must not hide what all others say: what
+ * lies beyond six deviations, as the median puts them, counts as six. */
+double fl_hunt_variance(const struct fl_hunt *h, double *dof)
+{
+	_cleanup_free_ double *dev =
+		fl_calloc((size_t)h->done + 1, sizeof(*dev));
+	double ss = h->noise.nu0 * h->noise.s0sq, cap;
+	int n = deviations(h, dev);
+
+	cap = n > 4 && dev[n / 2] > 0 ? 6 * 1.4826 * dev[n / 2] : HUGE_VAL;
+	for (int i = 0; i < n; i++)
+		ss += fmin(dev[i], cap) * fmin(dev[i], cap);
+	*dof = h->noise.nu0 + n;
 	return *dof > 0 ? fmax(ss / *dof, 1e-12 * h->noise.s0sq) :
 			  h->noise.s0sq;
 }
