@@ -147,7 +147,7 @@ static void bundle(struct side *s, size_t size)
 
 struct outcome {
 	struct fl_compare_result r;
-	double p_t, min_p;
+	double min_p;
 	const char *verdict;
 	bool none; /* nothing to compute: too few boots */
 	double boots; /* a side that would settle it; 0: not needed or unknown */
@@ -196,8 +196,6 @@ static void judge(const struct side *a, const struct side *b, int better,
 				       .delta = scale->delta,
 				       .alpha = ALPHA,
 				       .seed = 1 };
-	struct fl_ttest t = fl_stats_moderated_t(
-		a->judged, a->njudged, b->judged, b->njudged, 0, 0, 1 - ALPHA);
 
 	fl_stats_compare(a->judged, a->njudged, b->judged, b->njudged, &p,
 			 &o->r);
@@ -205,7 +203,6 @@ static void judge(const struct side *a, const struct side *b, int better,
 	if (a->n <= 10 && b->n <= 10)
 		fl_stats_permutation(a->judged, a->n, b->judged, b->n, 1,
 				     &o->min_p);
-	o->p_t = t.p;
 	o->none = isnan(o->r.lo);
 	o->verdict = fl_verdict_str(o->r.verdict);
 	if (!better && o->r.shift)
@@ -236,7 +233,7 @@ static void print_json(const struct side *a, const struct side *b,
 		fl_json_real_or_null(o->r.lo), "hi",
 		fl_json_real_or_null(o->r.hi), "p_permutation",
 		fl_json_real_or_null(o->none ? NAN : o->r.p), "p_t",
-		fl_json_real_or_null(o->p_t), "verdict", o->verdict, "hidden",
+		fl_json_real_or_null(o->r.p_t), "verdict", o->verdict, "hidden",
 		fl_json_real_or_null(o->r.hidden), "boots_to_settle",
 		fl_json_real_or_null(o->boots > 0 ? o->boots : NAN));
 
@@ -302,7 +299,7 @@ static void print_text(const struct side *a, const struct side *b,
 	       o->min_p > 0 && o->r.p <= o->min_p * 1.0000001 ?
 		       " (the least these boots can reach)" :
 		       "",
-	       o->p_t);
+	       o->r.p_t);
 	printf("verdict  %s (threshold %s)\n", o->verdict,
 	       fl_effect(scale, scale->delta, delta) + 1);
 	if (o->r.verdict == FL_UNCLEAR)
@@ -329,7 +326,7 @@ static int stat_compare(struct fl_cli *cli, struct fl_err *err)
 					  fl_numbers_positive(&b.file),
 				  fl_stats_median(a.file.v, a.file.n), "5%",
 				  &scale, err);
-	if (r < 0)
+	if (r)
 		return r;
 	reduce(&a, &scale);
 	reduce(&b, &scale);

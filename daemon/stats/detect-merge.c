@@ -194,15 +194,13 @@ size_t fl_detect_merge(const struct fl_sums *s, size_t *cuts, size_t k,
 	size_t left = join(s, cuts, drop_weak(s, cuts, k, noise), delta);
 	size_t lo, hi;
 
-	/* The longer stretches know better where they meet; and the search
-	 * for cuts knew nothing of correlation. */
-	for (bool again = noise->rho > 0 || left < k; again; again = left < k) {
+	/* The longer stretches know better where they meet. */
+	while (left < k) {
 		k = left;
 		for (size_t i = 0; i < k; i++)
-			cuts[i] =
-				fl_detect_place(s, i ? cuts[i - 1] : 0,
-						i + 1 < k ? cuts[i + 1] : s->n,
-						noise->rho, 0, &lo, &hi);
+			cuts[i] = fl_detect_place(
+				s, i ? cuts[i - 1] : 0,
+				i + 1 < k ? cuts[i + 1] : s->n, 0, 0, &lo, &hi);
 		left = drop_weak(s, cuts, k, noise);
 	}
 	return left;

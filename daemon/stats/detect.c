@@ -154,7 +154,8 @@ static void fill_changes(const struct series *s, double delta,
 		double half = t.se * qt(0.975, t.df, 1, 0);
 
 		fl_detect_place(&s->sums, a, b, noise->rho, INTERVAL, &lo, &hi);
-		/* The cut was made before its right neighbour moved. */
+		/* Placed by plain squares, which do as well; the range is that
+		 * of the innovations, which know how sure that is. */
 		d->changes[i] = (struct fl_change){
 			.at = outside(s, at, d->n),
 			.lo = outside(s, lo < at ? lo : at, d->n),
