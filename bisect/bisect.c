@@ -112,10 +112,10 @@ void fl_bisect_free(struct fl_bisect *b)
 
 static void add_to_cell(struct fl_bisect *b, struct fl_obs *o, double value)
 {
-	struct fl_cell *c = o->cell + o->ncells - 1;
+	struct fl_cell *c = o->ncells ? &o->cell[o->ncells - 1] : NULL;
 	double delta, ss;
 
-	if (!o->ncells || c->period != b->period) {
+	if (!c || c->period != b->period) {
 		o->cell = fl_realloc(o->cell, (size_t)(o->ncells + 1) *
 						      sizeof(*o->cell));
 		c = &o->cell[o->ncells++];
@@ -252,7 +252,12 @@ int fl_bisect_next(const struct fl_bisect *b, int k, int *out)
 		out[0] = b->best;
 		return 1;
 	}
-	return fl_bisect_choose_batch(b, k, out);
+	count = fl_bisect_choose_batch(b, k, out);
+	/* Where all sides are clear only the levels are in doubt, which batches
+	 * do not look at. */
+	if (!count && !pending)
+		out[count++] = b->best;
+	return count;
 }
 
 double fl_bisect_p_bad(const struct fl_bisect *b, int i)

@@ -141,6 +141,7 @@ static void gate_says_no(struct fl_hunt *h)
 static bool third_wanted(struct fl_hunt *h)
 {
 	struct fl_bisect_levels l;
+	double mean, off;
 	int x;
 
 	h->third = -1;
@@ -151,6 +152,10 @@ static bool third_wanted(struct fl_hunt *h)
 	if (!l.third_level)
 		return false;
 	x = h->global[l.third_commit];
+	mean = fl_hunt_mean_of(h, x, false).mean;
+	off = fmin(fabs(mean - l.good), fabs(mean - l.bad));
+	if (off < h->params.rest / 2 * fabs(l.bad - l.good))
+		return false;
 	h->confirming = fl_bisect_boots(h->engine, l.third_commit) <
 				h->params.search.gate_min_boots &&
 			!h->skipped[x];
