@@ -19,6 +19,7 @@
 /* Without history: a tenth of the variance is the image's. */
 #define WALL_LAMBDA 0.1
 #define WALL_MIN_VAR 1e-8
+#define RECHECK 20 /* boots between two looks at the end points */
 #define WALL_NU0 1
 
 void fl_search_clear(struct fl_search *s)
@@ -309,12 +310,22 @@ static int load_events(struct fl_search *s, struct fl_err *err)
 	return r;
 }
 
+/* On the wall clock the end points are measured anew once in a while: then a
+ * machine that drifts shows, and the engine allows for it. */
+static void set_period(struct fl_search *s)
+{
+	if (!s->t->exact)
+		fl_bisect_period(s->engine,
+				 fl_bisect_boots(s->engine, -1) / RECHECK);
+}
+
 void fl_search_hear(struct fl_search *s, const struct fl_search_event *e)
 {
 	if (e->run)
 		fl_bisect_add(s->engine, e->node, e->value);
 	else
 		fl_bisect_skip(s->engine, e->node);
+	set_period(s);
 }
 
 /* Spread between boots of one image, pooled over all that were measured. */

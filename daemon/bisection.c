@@ -7,6 +7,7 @@
 #include <string.h>
 #include "compare.h"
 #include "noise.h"
+#include "stats/stats.h"
 
 #define POSTERIOR_MIN 1e-6
 /* Candidates that may fail their verification before the search ends. */
@@ -147,6 +148,23 @@ static void set_shortlist(struct fl_search *s, const int *set, int n,
 	set_status(s->row, "shortlist", fl_buf_str(&text));
 }
 
+/* The change that is to be explained: between the end points themselves. The
+ * engine's levels lie within it where there is a third one. */
+static struct fl_bisection_change
+whole_change(const struct fl_search *s, const struct fl_bisect_levels *lev)
+{
+	const struct fl_boots *good = &s->node[0].boots;
+	const struct fl_boots *bad = &s->node[s->n - 1].boots;
+
+	return (struct fl_bisection_change){
+		.effect = fl_stats_mean(bad->v, bad->n) -
+			  fl_stats_mean(good->v, good->n),
+		.se = lev->sigma *
+		      sqrt(1 / (double)good->n + 1 / (double)bad->n),
+		.floor = s->t->exact ? fl_compare_exact_floor(s->sd) : 0,
+	};
+}
+
 /*
  * Boots of the verification are kept from the search. A candidate that fails
  * gives them back, and the search goes on with them; under the exact clock
@@ -156,11 +174,7 @@ static int verify(struct fl_search *s, const struct fl_bisect_levels *lev,
 		  struct fl_err *err)
 {
 	struct fl_bisection *b = s->row;
-	const struct fl_bisection_change change = {
-		.effect = lev->bad - lev->good,
-		.se = lev->t != 0 ? fabs((lev->bad - lev->good) / lev->t) : NAN,
-		.floor = s->t->exact ? fl_compare_exact_floor(s->sd) : 0,
-	};
+	const struct fl_bisection_change change = whole_change(s, lev);
 	int r = 0;
 
 	if (b->verify_after < 0)
@@ -194,6 +208,12 @@ static int found(struct fl_search *s, struct fl_err *err)
 	return verify(s, &lev, err);
 }
 
+static double end_value(const struct fl_search_node *end, double believed)
+{
+	return exp(end->boots.n ? fl_stats_mean(end->boots.v, end->boots.n) :
+				  believed);
+}
+
 static int judge(struct fl_search *s, const struct fl_caseset *watch,
 		 int parallel, struct fl_err *err)
 {
@@ -208,8 +228,8 @@ static int judge(struct fl_search *s, const struct fl_caseset *watch,
 		return r;
 	state = fl_bisect_update(s->engine);
 	fl_bisect_get_levels(s->engine, &lev);
-	s->row->good_value = exp(lev.good);
-	s->row->bad_value = exp(lev.bad);
+	s->row->good_value = end_value(&s->node[0], lev.good);
+	s->row->bad_value = end_value(&s->node[s->n - 1], lev.bad);
 	s->row->sigma = lev.sigma;
 	switch (state) {
 	case FL_BISECT_FOUND:

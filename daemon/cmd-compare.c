@@ -145,8 +145,12 @@ static void print_bisection(const json_t *b, const json_t *reports)
 	const char *sha = fl_json_str_or(b, "culprit_sha", NULL);
 	const json_t *mail;
 
+	bool part = fl_json_int_or(b, "parent_id", 0) > 0;
+
 	if (strcmp(status, "found")) {
-		if (strcmp(status, "explained"))
+		/* Nothing more before or after a culprit is no news. */
+		if (strcmp(status, "explained") &&
+		    !(part && !strcmp(status, "does-not-reproduce")))
 			printf("  bisection %lld of %s: %s: %s\n",
 			       (long long)fl_json_int_or(b, "id", 0),
 			       fl_json_str_or(b, "case", ""), status,
@@ -155,9 +159,10 @@ static void print_bisection(const json_t *b, const json_t *reports)
 	}
 	printf("  commit %.12s (\"", sha ? sha : "");
 	fl_cli_safe(fl_json_str_or(b, "culprit_subject", ""));
-	printf("\")\n    explains %.0f %% of %s\n    %s; found among %lld commits, of which %lld were tested, in %lld boots\n",
+	printf("\")\n    explains %.0f %% of %s%s\n    %s; found among %lld commits, of which %lld were tested, in %lld boots\n",
 	       100 * fl_json_num_or(b, "share", 0),
-	       fl_json_str_or(b, "case", ""), fl_json_str_or(b, "kpi", ""),
+	       part ? "what is left of " : "", fl_json_str_or(b, "case", ""),
+	       fl_json_str_or(b, "kpi", ""),
 	       (long long)fl_json_int_or(b, "commits", 0),
 	       (long long)fl_json_int_or(b, "steps", 0),
 	       (long long)fl_json_int_or(b, "boots", 0));

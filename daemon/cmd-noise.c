@@ -94,7 +94,7 @@ static void print_head(const json_t *v, bool first)
 	       fl_json_str_or(v, "kpi", ""), fl_json_str_or(v, "host", ""),
 	       fl_json_str_or(v, "clock", ""),
 	       (long long)fl_json_int_or(v, "recipe_id", 0));
-	printf("  %-36s  %5s  %7s  %7s  %8s  %8s\n", "", "boots", "boot sd",
+	printf("  %-35s  %5s  %7s  %7s %8s %8s\n", "", "boots", "boot sd",
 	       "image", see[0], see[1]);
 }
 
@@ -103,16 +103,14 @@ static void print_row(const json_t *v)
 	bool exact = !strcmp(fl_json_str_or(v, "clock", ""), "exact");
 	double upper = fl_json_num_or(v, "upper_share", NAN);
 
-	printf("  %-36.36s  %5lld", fl_json_str_or(v, "case", ""),
+	printf("  %-35.35s  %5lld", fl_json_str_or(v, "case", ""),
 	       (long long)fl_json_int_or(v, "boots", 0));
 	percent(v, "boot_sd");
 	if (fl_json_num_or(v, "df_a", 0) > 0)
 		percent(v, "image_sd");
 	else
 		printf("  %7s", "-");
-	putchar(' ');
 	percent(v, "resolves_first_look");
-	putchar(' ');
 	if (!exact)
 		percent(v, "resolves_last_look");
 	putchar('\n');

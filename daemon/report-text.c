@@ -179,14 +179,14 @@ static void write_opening(struct fl_buf *out, const struct fl_report_data *d)
 static void write_evidence(struct fl_buf *out, const struct fl_report_data *d)
 {
 	const json_t *m = fl_report_main_row(d);
-	double share = fl_word_num(d->bisection, "share");
+	double share = fl_word_num(m, "share"); /* of the whole change */
 	char p[32], c[32], pct[32];
 	double pv = fl_word_num(m, "parent_value"),
 	       cv = fl_word_num(m, "culprit_value");
 
 	fl_word_para(
 		out,
-		"%s. Compared directly, %lld boots a side: %s of %s is %s on the commit's parent and %s on the commit (%s): %.0f %% of the change between the two end points. The bisection held this commit to be the cause with a probability of %.3f.",
+		"%s. Compared directly, %lld boots a side: %s of %s is %s on the commit's parent and %s on the commit (%s): %.0f %% of the change between base and head. The bisection held this commit to be the cause with a probability of %.3f.",
 		share >= 0.8 ? "The commit explains the change" :
 			       "The commit explains part of the change",
 		(long long)fl_json_int_or(m, "boots", 0), fl_word_str(m, "kpi"),
