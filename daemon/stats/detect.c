@@ -236,7 +236,9 @@ static bool look_at_newest(const struct series *s, size_t k, double delta,
 		effect,		 effect - half,
 		effect + half,	 2 * pt(-fabs(effect / s->unit) / se, df, 1, 0)
 	};
+	/* Each of them has to lie nearer to the new level than to the old. */
 	return ret->p < FL_DETECT_ALPHA && fabs(effect) >= delta &&
+	       s->unit * least_off(s->off + s->n - k, k) >= fabs(effect) / 2 &&
 	       !happens(s, k);
 }
 

@@ -109,7 +109,7 @@ def check_steps(db, report, text):
 def check_prose(db, report, text):
     """The sentences about the bisection's own case and KPI."""
     row = db.execute(
-        "SELECT a.parent_value, a.culprit_value, a.boots, b.share, "
+        "SELECT a.parent_value, a.culprit_value, a.boots, a.share, "
         "b.confidence, x.threshold, (SELECT max(max(coalesce(y.base_sd, 0), "
         "coalesce(y.head_sd, 0))) FROM attribution z JOIN comparison_result y "
         "ON y.comparison_id = b.comparison_id AND y.case_id = z.case_id "
