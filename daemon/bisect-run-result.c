@@ -67,7 +67,8 @@ static void put_change(const struct fl_brun_hunt *h, json_t *j)
 				    number(100 * expm1(sigma)));
 	if (!runs_of(a) || !runs_of(b) || !isfinite(sigma))
 		return;
-	se = sigma * sqrt(1.0 / runs_of(a) + 1.0 / runs_of(b));
+	se = sqrt(sigma * sigma * (1.0 / runs_of(a) + 1.0 / runs_of(b)) +
+		  2 * h->image_sd * h->image_sd);
 	json_object_set_new(j, "change_percent",
 			    percent(d, d - 1.96 * se, d + 1.96 * se));
 	json_object_set_new(j, "resolved_percent",
@@ -128,6 +129,8 @@ json_t *fl_brun_result(const struct fl_brun_hunt *h)
 	json_object_set_new(j, "tested", json_integer(h->tested));
 	json_object_set_new(j, "seconds", number(h->seconds));
 	json_object_set_new(j, "max_runs", json_integer(h->opts->max_runs));
+	json_object_set_new(j, "threshold_percent",
+			    number(100 * h->opts->threshold));
 	json_object_set_new(j, "state", json_string(h->state.dir));
 	for (size_t i = 0; i < h->opts->paths.n; i++)
 		json_array_append_new(paths, json_string(h->opts->paths.s[i]));

@@ -163,7 +163,7 @@ static void take_value(struct fl_brun_hunt *h, struct fl_hunt_ask ask,
 	h->tested += !node->value[0].n && !node->value[1].n;
 	v->v[v->n++] = value;
 	h->runs++;
-	fl_hunt_add(h->hunt, ask.commit, ask.role, log(value));
+	fl_brun_tell(h, ask.commit, ask.role, log(value));
 }
 
 /* A commit that gave a number before gets another chance or two. */
@@ -180,7 +180,7 @@ static void take_failure(struct fl_brun_hunt *h, int commit, const char *why,
 	if (!node->skipped &&
 	    (never || !measured || node->failures >= MAX_FAILURES)) {
 		node->skipped = true;
-		fl_hunt_skip(h->hunt, commit);
+		fl_brun_tell(h, commit, FL_HUNT_SEARCH, NAN);
 	}
 }
 

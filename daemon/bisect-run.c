@@ -13,41 +13,6 @@
 #include "util/fs.h"
 #include "util/log.h"
 
-/* Nothing is known of the noise: a prior that weighs one run. */
-#define WALL_SD 0.02
-#define WALL_NU0 1
-#define WALL_LAMBDA 0.1
-/* Numbers that repeat: the engine's figures for the exact clock. */
-#define EXACT_SD 1e-5
-#define EXACT_NU0 4
-#define EXACT_LAMBDA 100
-
-static const struct fl_hunt_params wall = {
-	.search = { .gate_min_boots = 5, .gate_max_boots = 20, .gate_t = 4 },
-	.verify_boots = 8,
-	.verify_p = 0.01,
-	.rest = 0.2,
-	.max_culprits = 4,
-};
-
-static const struct fl_hunt_params exact = {
-	.search = { .exact = true,
-		    .gate_min_boots = 2,
-		    .gate_max_boots = 2,
-		    .gate_t = 4 },
-	.verify_boots = 2,
-	.verify_p = 0.01,
-	.rest = 0.2,
-	.max_culprits = 4,
-};
-
-int fl_brun_min_runs(bool is_exact)
-{
-	const struct fl_hunt_params *p = is_exact ? &exact : &wall;
-
-	return 2 * p->search.gate_min_boots + 2 * p->verify_boots;
-}
-
 /* ---- from the journal ----------------------------------------------------- */
 
 static int replay(struct fl_brun_hunt *h, struct fl_err *err)
@@ -214,6 +179,7 @@ static int loop(struct fl_brun_hunt *h, struct fl_err *err)
 static void hunt_clear(struct fl_brun_hunt *h)
 {
 	fl_hunt_free(h->hunt);
+	free(h->told);
 	fl_brun_graph_clear(&h->graph);
 	fl_brun_state_clear(&h->state);
 }
@@ -236,32 +202,6 @@ static json_t *header_of(const struct fl_brun_opts *o, const char *good,
 			 command, "paths", paths, "first_parent",
 			 o->first_parent, "exact", o->exact, "confidence",
 			 o->confidence, "threshold", o->threshold);
-}
-
-static int make_hunt(struct fl_brun_hunt *h, struct fl_err *err)
-{
-	struct fl_hunt_params p = h->opts->exact ? exact : wall;
-	struct fl_bisect_noise noise = { WALL_SD * WALL_SD, WALL_NU0,
-					 WALL_LAMBDA };
-	_cleanup_free_ struct fl_bisect_commit *c =
-		fl_calloc((size_t)h->graph.n, sizeof(*c));
-
-	if (h->opts->exact)
-		noise = (struct fl_bisect_noise){ EXACT_SD * EXACT_SD,
-						  EXACT_NU0, EXACT_LAMBDA };
-	h->min_effect = log1p(h->opts->threshold);
-	p.search.confidence = h->opts->confidence;
-	p.search.min_effect = h->min_effect;
-	p.search.max_runs = h->opts->max_runs;
-	for (int i = 0; i < h->graph.n; i++)
-		c[i] = (struct fl_bisect_commit){ h->graph.node[i].parents,
-						  h->graph.node[i].nparents,
-						  h->graph.node[i].prior };
-	h->hunt = fl_hunt_new(c, h->graph.n, &noise, &p);
-	return h->hunt ?
-		       0 :
-		       fl_err_set(err, -EINVAL, FL_E_BUG,
-				  "cannot search the commits of '%s'", h->bad);
 }
 
 static int open_state(struct fl_brun_hunt *h, struct fl_err *err)
@@ -313,7 +253,7 @@ static int hunt(const struct fl_brun_opts *opts, struct fl_git *git,
 	if (!r)
 		r = open_state(&h, err);
 	if (!r)
-		r = make_hunt(&h, err);
+		r = fl_brun_model(&h, err);
 	if (!r)
 		r = replay(&h, err);
 	if (!r)

@@ -7,6 +7,7 @@
  *
  *   bisect-run.c          the loop, and the end points that are not a line
  *   bisect-run-take.c     what came in, new or from the journal
+ *   bisect-run-model.c    the noise, and the hunt itself
  *   bisect-run-graph.c    a range of commits to what the hunt searches
  *   bisect-run-command.c  one run of the command: a number, or why not
  *   bisect-run-journal.c  the folder of one hunt: lock, journal
@@ -167,6 +168,11 @@ struct fl_brun_hunt {
 	struct fl_brun_graph graph;
 	struct fl_brun_state state;
 	struct fl_hunt *hunt;
+	/* all that it was told, until the noise is known */
+	struct fl_brun_told *told;
+	int ntold;
+	bool tuned;
+	double image_sd; /* between commits that are the same, log scale */
 	double min_effect; /* log ratio */
 	char unit[24];
 	bool have_unit;
@@ -184,6 +190,24 @@ struct fl_brun_hunt {
 	bool said_ends, said_columns;
 	int said_culprits;
 };
+
+/* ---- bisect-run-model.c --------------------------------------------------- */
+
+struct fl_brun_told {
+	int commit;
+	enum fl_hunt_role role;
+	double value; /* log; NaN: cannot be tested */
+};
+
+/* Makes h->hunt. BUG error: the graph is no graph. */
+int fl_brun_model(struct fl_brun_hunt *h, struct fl_err *err);
+/*
+ * Tells the hunt. Once both ends have been measured often enough for the noise
+ * to be known, it is made anew with it and told all once more, at the same run
+ * whether live or in a replay.
+ */
+void fl_brun_tell(struct fl_brun_hunt *h, int commit, enum fl_hunt_role role,
+		  double log_value);
 
 /* ---- bisect-run-take.c ---------------------------------------------------- */
 

@@ -257,6 +257,22 @@ static bool budget_spent(const json_t *result)
 	return whole(result, "runs") >= whole(result, "max_runs");
 }
 
+/* The ends do not differ, as far as can be told. */
+static void print_same(const json_t *result, int a, int b)
+{
+	const json_t *change = json_object_get(result, "change_percent");
+	double max = num(result, "threshold_percent");
+
+	if (num(change, "lo") > -max && num(change, "hi") < max)
+		row("no change",
+		    "as large as %.3g\1%% (--threshold) in %d + %d runs", max,
+		    a, b);
+	else
+		row("no answer",
+		    "%d + %d runs cannot tell the two ends apart; a change of %.2g\1%% or more would most likely have shown. Longer or quieter runs tell more.",
+		    a, b, num(result, "resolved_percent"));
+}
+
 /* Why there is no commit to name, or not the whole answer. */
 static void print_why(const json_t *result, const char *end)
 {
@@ -265,9 +281,7 @@ static void print_why(const json_t *result, const char *end)
 	int b = whole(json_object_get(result, "bad"), "runs");
 
 	if (!strcmp(end, "does-not-reproduce"))
-		row("no difference",
-		    "between %s and %s in %d + %d runs; a change of %.2g\1%% or more would most likely have shown. Longer or quieter runs resolve more, and --threshold says what is large enough to look for.",
-		    good, bad, a, b, num(result, "resolved_percent"));
+		print_same(result, a, b);
 	else if (!strcmp(end, "not-verified"))
 		row("nobody",
 		    "%s and %s differ, but no commit does from its parents in fresh runs: many small steps, a number that drifts%s. Nothing is named rather than the wrong one.",

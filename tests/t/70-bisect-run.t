@@ -160,9 +160,19 @@ is "$(json end):$(json culprits 0 commit):$(json culprits 1 commit)" \
 line "$T/none" $(many 8 100)
 hunt --good c1 -- "$T/bench"
 is "$status" 0 "nothing moves"
-like "$out" "no difference between c1 and HEAD in 20 \+ 20 runs; a change of [2-9]\.?[0-9]? % or more" \
+like "$out" "no answer  .*20 \+ 20 runs cannot tell the two ends apart; a change of [2-9]\.?[0-9]? % or[ "$'\n'"]+more" \
 	"it says what would have shown"
 unlike "$out" "git show" "nobody is named"
+
+# shellcheck disable=SC2046
+line "$T/small" $(many 6 1000) $(many 6 1010)
+export SD=0.002
+hunt --good c1 -- "$T/bench"
+like "$out" "no change  .*as large as 2 % \(--threshold\) in [0-9]+ \+ [0-9]+ runs" \
+	"a change of 1 % is not what is looked for"
+hunt --good c1 --threshold 0.5% --json -- "$T/bench"
+is "$(json culprits 0 commit)" "$(git rev-parse c7)" "--threshold 0.5%: it is" || diag "$out"
+unset SD
 
 # --- numbers that repeat
 # shellcheck disable=SC2046
