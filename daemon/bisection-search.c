@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From a range of commits to rows, and from rows to the engine. */
+/* A bisection's rows, and the engine that is fed with them. */
 #include "bisection-search.h"
 
 #include <errno.h>
@@ -7,11 +7,7 @@
 #include <string.h>
 #include "compare.h"
 #include "noise.h"
-#include "kbuild.h"
 
-/* A merge that changes no file by itself can still join two changes that do
- * not go together; that is rare. */
-#define CLEAN_MERGE_PRIOR 0.05
 /* Perturbed runs of one image agree better than two images do. */
 #define EXACT_MIN_SD 1e-5
 #define EXACT_IMAGE_SD 1e-4
@@ -34,120 +30,6 @@ void fl_search_clear(struct fl_search *s)
 	free(s->event);
 	fl_bisect_free(s->engine);
 	*s = (struct fl_search){ .t = s->t, .row = s->row };
-}
-
-/* ---- the graph ---------------------------------------------------------- */
-
-static int deps_path(struct fl_target *t, const char *sha, char **ret,
-		     struct fl_err *err)
-{
-	_cleanup_(fl_kernel_clear) struct fl_kernel k = { 0 };
-	_cleanup_free_ char *dir = NULL;
-	int r = fl_store_kernel_find(t->p->store, sha, t->builder, t->config_id,
-				     t->compiler, &k, err);
-
-	*ret = NULL;
-	if (r <= 0 || !k.dir)
-		return r < 0 ? r : 0;
-	dir = fl_plan_path(t->p, k.dir);
-	*ret = fl_path_join(dir, "deps");
-	return 0;
-}
-
-static int index_of(const struct fl_git_range *g, const char *sha)
-{
-	for (size_t i = 0; i < g->n; i++)
-		if (!strcmp(g->commits[i].sha, sha))
-			return (int)i + 1;
-	return -1;
-}
-
-static int write_graph(struct fl_target *t, int64_t id, const char *good,
-		       const struct fl_git_range *g, char *const deps[2],
-		       struct fl_err *err)
-{
-	json_auto_t *none = json_array();
-	int r = fl_store_bisection_commit(t->p->store, id, 0, good, none, 0,
-					  err);
-
-	for (size_t i = 0; !r && i < g->n; i++) {
-		const struct fl_git_commit *c = &g->commits[i];
-		json_auto_t *parents = json_array();
-		bool matters = fl_kbuild_matters(&g->touched[i], deps[0]) ||
-			       fl_kbuild_matters(&g->touched[i], deps[1]);
-		double prior = matters	       ? 1 :
-			       c->nparents > 1 ? CLEAN_MERGE_PRIOR :
-						 0;
-
-		for (size_t p = 0; p < c->nparents; p++) {
-			int at = strcmp(c->parents[p], good) ?
-					 index_of(g, c->parents[p]) :
-					 0;
-
-			if (at >= 0)
-				json_array_append_new(parents,
-						      json_integer(at));
-		}
-		r = fl_target_commit(t, c->sha, err);
-		if (!r)
-			r = fl_store_bisection_commit(t->p->store, id,
-						      (int64_t)i + 1, c->sha,
-						      parents, prior, err);
-	}
-	return r;
-}
-
-/* Kept in the row: what other searches learn meanwhile does not change it. */
-static int take_noise(struct fl_target *t, struct fl_bisection *b,
-		      struct fl_err *err)
-{
-	struct fl_noise m;
-	int r = fl_noise_known(t, b->case_id, b->kpi_id, &m, err);
-
-	b->s0sq = m.d0 > 0 ? m.s0sq : NAN;
-	b->nu0 = m.d0 > 0 ? fmin(m.d0, FL_NOISE_MAX_NU0) : NAN;
-	b->lambda = m.df_a > 0 ? m.lambda : NAN;
-	return r;
-}
-
-int fl_bisection_open(struct fl_target *t, const struct fl_bisection_new *n,
-		      int64_t *id, struct fl_err *err)
-{
-	_cleanup_(fl_git_range_clear) struct fl_git_range range = { 0 };
-	_cleanup_(fl_bisection_clear) struct fl_bisection b = {
-		.comparison_id = n->comparison_id,
-		.case_id = n->case_id,
-		.kpi_id = n->kpi_id,
-		.tree_id = t->tree_id,
-		.side = fl_strdup(n->side),
-		.good_sha = fl_strdup(n->good_sha),
-		.bad_sha = fl_strdup(n->bad_sha),
-		.parent_id = n->parent_id,
-	};
-	_cleanup_free_ char *good_deps = NULL, *bad_deps = NULL;
-	int r = 0;
-
-	if (!t->exact)
-		r = fl_store_last_run(t->p->store, &b.after_run, err);
-	if (!r)
-		r = take_noise(t, &b, err);
-	if (!r)
-		r = fl_store_bisection(t->p->store, &b, err);
-	if (!r)
-		r = fl_git_range(t->git, n->good_sha, n->bad_sha, &range, err);
-	if (!r && !range.n)
-		r = fl_err_set(err, -EINVAL, FL_E_USER,
-			       "there is no commit between '%s' and '%s'",
-			       n->good_sha, n->bad_sha);
-	if (!r)
-		r = deps_path(t, n->good_sha, &good_deps, err);
-	if (!r)
-		r = deps_path(t, n->bad_sha, &bad_deps, err);
-	if (!r)
-		r = write_graph(t, b.id, n->good_sha, &range,
-				(char *[]){ good_deps, bad_deps }, err);
-	*id = b.id;
-	return r;
 }
 
 /* ---- from rows to the engine -------------------------------------------- */

@@ -21,6 +21,14 @@ int fl_bisection_open(struct fl_target *t, const struct fl_bisection_new *n,
 		      int64_t *id, struct fl_err *err);
 
 /*
+ * Opens the stretches before and after a culprit that explains clearly less
+ * than the change, or more, for one of these rows (FL_ROWS_BISECTIONS_OF).
+ * Returns how many were opened.
+ */
+int fl_bisection_open_rest(struct fl_target *t, const json_t *bisections,
+			   struct fl_err *err);
+
+/*
  * One look: takes in what was measured since, writes steps, asks for the
  * next boots (at most `parallel` commits at once, with the cases of watch
  * beside its own and the control), verifies a candidate. READY when the

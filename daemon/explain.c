@@ -194,94 +194,6 @@ static bool stood_for(const struct explain *e, size_t at)
 	return false;
 }
 
-/* ---- what a culprit leaves over -------------------------------------------- */
-
-/* Does the culprit explain clearly less, or clearly more, than the whole? */
-static bool partial(const struct explain *e, const struct fl_bisection *b)
-{
-	double lo = e->t->exact ? b->share : b->share_lo;
-	double hi = e->t->exact ? b->share : b->share_hi;
-
-	return !strcmp(b->status, "found") &&
-	       (hi < EXPLAINED || lo > 2 - EXPLAINED);
-}
-
-static bool has_parts(const struct explain *e, int64_t id)
-{
-	json_t *v;
-	size_t i;
-
-	json_array_foreach(e->bisections, i, v)
-		if (fl_json_int_or(v, "parent_id", 0) == id)
-			return true;
-	return false;
-}
-
-/* The stretches before and after the culprit; the gate of each says whether
- * anything moved there. Returns how many were opened. */
-static int open_parts(struct explain *e, const struct fl_bisection *b,
-		      struct fl_err *err)
-{
-	_cleanup_(fl_git_commit_clear) struct fl_git_commit c = { 0 };
-	struct fl_bisection_new n = {
-		.comparison_id = b->comparison_id,
-		.case_id = b->case_id,
-		.kpi_id = b->kpi_id,
-		.side = b->side,
-		.good_sha = b->good_sha,
-		.parent_id = b->id,
-	};
-	int64_t id;
-	int opened = 0, r = fl_git_commit(e->t->git, b->culprit_sha, &c, err);
-
-	for (size_t i = 0; r >= 0 && i < c.nparents && !opened; i++) {
-		if (!strcmp(c.parents[i], b->good_sha))
-			continue;
-		r = fl_git_is_ancestor(e->t->git, b->good_sha, c.parents[i],
-				       err);
-		if (r <= 0)
-			continue;
-		n.bad_sha = c.parents[i];
-		r = fl_bisection_open(e->t, &n, &id, err);
-		opened++;
-	}
-	if (r >= 0 && strcmp(b->culprit_sha, b->bad_sha)) {
-		n.good_sha = b->culprit_sha;
-		n.bad_sha = b->bad_sha;
-		r = fl_bisection_open(e->t, &n, &id, err);
-		opened++;
-	}
-	if (r >= 0 && opened)
-		fl_info("%.12s explains %.0f %% of the change; searching before and after it",
-			b->culprit_sha, 100 * b->share);
-	return r < 0 ? r : opened;
-}
-
-static int open_rest(struct explain *e, struct fl_err *err)
-{
-	int64_t max = e->t->p->conf->max_culprits;
-	json_t *v;
-	size_t i;
-
-	json_array_foreach(e->bisections, i, v) {
-		_cleanup_(fl_bisection_clear) struct fl_bisection b = { 0 };
-		int64_t id = fl_json_int_or(v, "id", 0);
-		int r;
-
-		if ((int64_t)json_array_size(e->bisections) >= max)
-			return 0;
-		if (strcmp(fl_json_str_or(v, "status", ""), "found") ||
-		    has_parts(e, id))
-			continue;
-		r = fl_store_bisection_by_id(e->t->p->store, id, &b, err);
-		if (!r && partial(e, &b))
-			r = open_parts(e, &b, err);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
 static size_t open_count(const struct explain *e)
 {
 	size_t n = 0;
@@ -412,7 +324,7 @@ int fl_explain_follow(struct fl_target *t, int64_t comparison_id,
 			return r;
 		r = reload(&e, err);
 		if (!r)
-			r = open_rest(&e, err);
+			r = fl_bisection_open_rest(t, e.bisections, err);
 		if (r <= 0)
 			return r < 0 ? r : FL_READY;
 	}
@@ -445,7 +357,7 @@ int fl_explain_advance(struct fl_target *t, int64_t comparison_id,
 			r = need_fork(&e, err); /* sets fork_kernel again */
 		if (r < 0 || r == FL_PENDING)
 			return r;
-		r = open_rest(&e, err);
+		r = fl_bisection_open_rest(t, e.bisections, err);
 		if (!r)
 			r = open_next(&e, err);
 		if (r <= 0)
