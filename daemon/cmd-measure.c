@@ -99,8 +99,10 @@ static int run_run(struct fl_cli *cli, struct fl_err *err)
 	if (!r)
 		r = print_boots(cli, &q, err);
 	if (!r && *status)
-		r = fl_err_set(err, -EIO, FL_E_USER, "%s: %s: %s", cli->args[0],
-			       status, why);
+		/* A panic's reason is its whole text; the log has the rest. */
+		r = fl_err_set(err, -EIO, FL_E_USER, "%s: %s: %.*s",
+			       cli->args[0], status, (int)strcspn(why, "\n"),
+			       why);
 	return r;
 }
 
