@@ -34,7 +34,7 @@ static const char *percent(double log_ratio, char *out, size_t n)
 /* An end of the interval, a digit finer than the change itself. */
 static const char *bound(double log_ratio, char *out, size_t n)
 {
-	snprintf(out, n, "%+.*f%%", fabs(log_ratio) < log(2) ? 2 : 1,
+	snprintf(out, n, "%+.*f%%", fabs(expm1(log_ratio)) < 1 ? 2 : 1,
 		 100 * expm1(log_ratio));
 	return out;
 }
@@ -62,12 +62,11 @@ static void print_evidence(const json_t *v)
 
 	if (!strcmp(str(v, "verdict"), "same"))
 		return;
-	printf("      ");
-	if (*str(v, "reason")) {
-		printf("%s\n", str(v, "reason"));
+	if (*str(v, "reason"))
+		printf("      %s\n", str(v, "reason"));
+	if (isnan(num(v, "effect")))
 		return;
-	}
-	printf("%s to %s; ", bound(num(v, "lo"), lo, sizeof(lo)),
+	printf("      %s to %s; ", bound(num(v, "lo"), lo, sizeof(lo)),
 	       bound(num(v, "hi"), hi, sizeof(hi)));
 	print_spread(v);
 	putchar('\n');

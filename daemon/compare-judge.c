@@ -272,6 +272,19 @@ static void zero_row(const struct series *s, struct fl_result_row *row)
 	}
 }
 
+/* What a reader should know of a verdict beside its figures. */
+static char *remark(const struct fl_compare_result *res, size_t na, size_t nb)
+{
+	if (res->by_modes)
+		return fl_asprintf(
+			"the share of boots in the higher mode moved: %zu of %zu, then %zu of %zu",
+			res->upper_a, na, res->upper_b, nb);
+	if (res->noisy)
+		return fl_strdup(
+			"noisier than this host was before: judged by these boots alone");
+	return NULL;
+}
+
 static void fill_row(const struct judge *j, size_t i, struct fl_result_row *row)
 {
 	const struct series *s = &j->s[i];
@@ -312,6 +325,7 @@ int fl_compare_judge(struct fl_target *t, const struct fl_comparison *c,
 	judge_looks(&j, look);
 	for (size_t i = 0; !r && i < j.n; i++) {
 		const struct series *s = &j.s[i];
+		_cleanup_free_ char *why = NULL;
 		struct fl_result_row row = {
 			.case_id = t->case_ids[s->at],
 			.kpi_id = s->kpi_id,
@@ -324,6 +338,11 @@ int fl_compare_judge(struct fl_target *t, const struct fl_comparison *c,
 			zero_row(s, &row);
 		else
 			fill_row(&j, i, &row);
+		why = s->zero ? NULL :
+				remark(&j.res[i], (size_t)row.base_boots,
+				       (size_t)row.head_boots);
+		if (why)
+			row.reason = why;
 		moved->want[s->at] |= row.shift;
 		unclear->want[s->at] |= !s->zero && s->kpi->better &&
 					j.res[i].verdict == FL_UNCLEAR &&

@@ -134,6 +134,48 @@ static void step_in_history(void **state)
 	assert_near(sqrt(m.su2), hypot(0.02, 0.03), 0.01);
 }
 
+/* Releases of two branches: only what happens within an image counts. */
+static void unrelated_images(void **state)
+{
+	struct world w = { 60, 4, 1, 0.02, 0, 0, 0 };
+	struct fl_noise_params p = { .images = FL_NOISE_UNRELATED };
+	struct fl_noise m;
+	size_t n;
+
+	(void)state;
+	rng = 8;
+	n = make(&w);
+	for (size_t i = 0; i < n; i++)
+		obs[i].value += obs[i].image % 2 ? 0.4 : 0;
+	assert_int_equal(fl_noise_fit(obs, n, &p, &m), 0);
+	assert_near(sqrt(m.var_y), 0.02, 0.002);
+	assert_near(m.sa2, 0, 0);
+	assert_near(m.df_a, 0, 0);
+	assert_int_equal(m.modes.bimodal, 0);
+	/* One boot each says nothing about boots. */
+	w.boots = 1;
+	assert_int_equal(fl_noise_fit(obs, make(&w), &p, &m), -ENODATA);
+}
+
+/* Image noise that is there is told from none. */
+static void are_images_alike(void **state)
+{
+	struct world w = { 40, 3, 1, 0.02, 0, 0, 0 };
+	int called = 0;
+	struct fl_noise m;
+
+	(void)state;
+	rng = 9;
+	for (int i = 0; i < 200; i++) {
+		assert_int_equal(fl_noise_fit(obs, make(&w), &medians, &m), 0);
+		called += m.p_a < 0.05;
+	}
+	assert_in_range(called, 2, 22); /* 10 expected */
+	w.sa = 0.02;
+	assert_int_equal(fl_noise_fit(obs, make(&w), &medians, &m), 0);
+	assert_true(m.p_a < 0.001);
+}
+
 static void modes_of_history(void **state)
 {
 	struct world w = { 40, 4, 1, 0.005, 0, 0.002, 0.1 };
@@ -298,6 +340,8 @@ int main(void)
 		cmocka_unit_test(by_hand),
 		cmocka_unit_test(by_simulation),
 		cmocka_unit_test(step_in_history),
+		cmocka_unit_test(unrelated_images),
+		cmocka_unit_test(are_images_alike),
 		cmocka_unit_test(modes_of_history),
 		cmocka_unit_test(prior),
 		cmocka_unit_test(no_prior),
