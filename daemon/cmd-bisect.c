@@ -36,35 +36,34 @@ static double belief(const json_t *steps, size_t idx)
 }
 
 /* What the boots of commit idx gave, in words; "" when it had none. */
-static void measured(const json_t *steps, size_t idx, char *out, size_t size)
+static void measured(const json_t *tested, size_t idx, char *out, size_t size)
 {
-	double sum = 0;
-	int boots = 0;
 	json_t *v;
 	size_t i;
 
 	*out = 0;
-	json_array_foreach((json_t *)steps, i, v) {
-		const char *outcome = fl_json_str_or(v, "outcome", "");
+	json_array_foreach((json_t *)tested, i, v) {
+		int64_t boots = fl_json_int_or(v, "boots", 0);
+		int n;
 
 		if (fl_json_int_or(v, "idx", -1) != (int64_t)idx)
 			continue;
-		if (strcmp(outcome, "measured")) {
-			snprintf(out, size, "%s", outcome);
-			continue;
+		if (!boots) {
+			snprintf(out, size, "%s",
+				 fl_json_str_or(v, "outcome", ""));
+			return;
 		}
-		sum += log(fl_json_num_or(v, "value", NAN));
-		boots++;
-		if (boots == 1)
-			snprintf(out, size, "%.7g", exp(sum));
-		else
-			snprintf(out, size, "%.7g (%d)", exp(sum / boots),
-				 boots);
+		n = snprintf(out, size, "%.7g",
+			     fl_json_num_or(v, "value", NAN));
+		if (boots > 1)
+			snprintf(out + n, size - (size_t)n, " (%lld)",
+				 (long long)boots);
+		return;
 	}
 }
 
 static void print_graph(const json_t *b, const json_t *commits,
-			const json_t *steps)
+			const json_t *steps, const json_t *tested)
 {
 	const char *culprit = fl_json_str_or(b, "culprit_sha", "");
 	json_t *v;
@@ -76,7 +75,7 @@ static void print_graph(const json_t *b, const json_t *commits,
 		double p = belief(steps, i);
 		char value[48], share[16] = "";
 
-		measured(steps, i, value, sizeof(value));
+		measured(tested, i, value, sizeof(value));
 		if (!*value && i && fl_json_num_or(v, "prior", 1) == 0)
 			snprintf(value, sizeof(value), "(not compiled)");
 		if (p >= 0.0005)
@@ -197,6 +196,7 @@ static void print_verdict(const json_t *b)
 static int show(struct fl_cli *cli, int64_t id, struct fl_err *err)
 {
 	json_auto_t *rows = NULL, *commits = NULL, *steps = NULL, *att = NULL;
+	json_auto_t *tested = NULL;
 	struct fl_store *s = cli->store;
 	json_t *b;
 	int r = fl_store_rows(s, FL_ROWS_BISECTION, &rows, err, "i", id);
@@ -212,6 +212,9 @@ static int show(struct fl_cli *cli, int64_t id, struct fl_err *err)
 	if (!r)
 		r = fl_store_rows(s, FL_ROWS_BISECTION_STEPS, &steps, err, "i",
 				  id);
+	if (!r)
+		r = fl_store_rows(s, FL_ROWS_BISECTION_TESTED, &tested, err,
+				  "i", id);
 	if (!r)
 		r = fl_store_rows(s, FL_ROWS_ATTRIBUTIONS, &att, err, "i", id);
 	if (r < 0)
@@ -236,7 +239,7 @@ static int show(struct fl_cli *cli, int64_t id, struct fl_err *err)
 	       fl_json_str_or(b, "bad", ""),
 	       fl_json_num_or(b, "bad_value", NAN),
 	       (long long)fl_json_int_or(b, "commits", 0));
-	print_graph(b, commits, steps);
+	print_graph(b, commits, steps, tested);
 	print_story(steps, commits);
 	print_attributions(att);
 	print_verdict(b);

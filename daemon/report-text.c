@@ -15,7 +15,7 @@ void fl_report_data_clear(struct fl_report_data *d)
 	json_decref(d->comparison);
 	json_decref(d->culprit);
 	json_decref(d->attributions);
-	json_decref(d->steps);
+	json_decref(d->tested);
 	json_decref(d->env);
 	json_decref(d->recipe);
 	json_decref(d->config);
@@ -56,7 +56,7 @@ int fl_report_data_load(struct fl_store *s, int64_t bisection_id,
 	     fl_json_str_or(d->bisection, "culprit_sha", ""));
 	d->culprit = first(d->culprit);
 	LOAD(d->attributions, FL_ROWS_ATTRIBUTIONS, "i", bisection_id);
-	LOAD(d->steps, FL_ROWS_BISECTION_STEPS, "i", bisection_id);
+	LOAD(d->tested, FL_ROWS_BISECTION_TESTED, "i", bisection_id);
 	head = fl_json_int_or(d->comparison, "head_kernel_id", 0);
 	LOAD(d->recipe, FL_ROWS_RECIPE, "i",
 	     fl_json_int_or(d->comparison, "recipe_id", 0));
@@ -305,6 +305,7 @@ static void write_config_diff(struct fl_buf *out,
 	fl_buf_putc(out, '\n');
 }
 
+/* The commits in the order in which they were first tested. */
 static void write_path(struct fl_buf *out, const struct fl_report_data *d)
 {
 	json_t *s;
@@ -313,17 +314,19 @@ static void write_path(struct fl_buf *out, const struct fl_report_data *d)
 	fl_buf_printf(out, "How it was found (%s of %s):\n",
 		      fl_word_str(d->bisection, "kpi"),
 		      fl_word_str(d->bisection, "case"));
-	json_array_foreach(d->steps, i, s) {
-		char v[32];
+	json_array_foreach(d->tested, i, s) {
+		int64_t boots = fl_json_int_or(s, "boots", 0);
+		char v[32], of[32] = "";
 
-		fl_buf_printf(out, "  %2lld. %.12s  %-12s  %.40s\n",
-			      (long long)fl_json_int_or(s, "n", 0),
+		if (boots > 1)
+			snprintf(of, sizeof(of), " (%lld boots)",
+				 (long long)boots);
+		fl_buf_printf(out, "  %2zu. %.12s  %-12s  %.40s%s\n", i + 1,
 			      fl_word_str(s, "sha"),
-			      strcmp(fl_word_str(s, "outcome"), "measured") ?
-				      fl_word_str(s, "outcome") :
-				      fl_word_value(fl_word_num(s, "value"), v,
-						    sizeof(v)),
-			      fl_word_str(s, "subject"));
+			      boots ? fl_word_value(fl_word_num(s, "value"), v,
+						    sizeof(v)) :
+				      fl_word_str(s, "outcome"),
+			      fl_word_str(s, "subject"), of);
 	}
 	fl_buf_putc(out, '\n');
 }

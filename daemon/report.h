@@ -24,7 +24,7 @@ struct fl_report_data {
 	json_t *comparison; /* FL_ROWS_COMPARISON */
 	json_t *culprit; /* FL_ROWS_COMMIT */
 	json_t *attributions; /* FL_ROWS_ATTRIBUTIONS */
-	json_t *steps; /* FL_ROWS_BISECTION_STEPS */
+	json_t *tested; /* FL_ROWS_BISECTION_TESTED */
 	json_t *env; /* of a boot of the head */
 	json_t *recipe; /* FL_ROWS_RECIPE */
 	json_t *config; /* FL_ROWS_CONFIG of the head kernel */

@@ -100,6 +100,14 @@ static const char *const queries[FL_ROWS_N] = {
 		"AND g.idx = s.idx JOIN commit_info c ON c.sha = g.sha "
 		"JOIN kernel k ON k.id = s.kernel_id "
 		"WHERE s.bisection_id = ? ORDER BY s.n",
+	[FL_ROWS_BISECTION_TESTED] =
+		"SELECT min(s.n) AS n, s.idx, g.sha, c.subject, "
+		"iif(count(s.value), 'measured', max(s.outcome)) AS outcome, "
+		"count(s.value) AS boots, exp(avg(ln(s.value))) AS value "
+		"FROM bisection_step s "
+		"JOIN bisection_commit g ON g.bisection_id = s.bisection_id "
+		"AND g.idx = s.idx JOIN commit_info c ON c.sha = g.sha "
+		"WHERE s.bisection_id = ? GROUP BY s.idx ORDER BY min(s.n)",
 	[FL_ROWS_ATTRIBUTIONS] =
 		"SELECT a.*, c.name AS \"case\", c.params, q.name AS kpi, "
 		"q.unit, q.better, x.base_value, x.head_value, x.base_sd, "

@@ -398,6 +398,7 @@ enum fl_rows {
 	FL_ROWS_BISECTIONS_OF, /* comparison id */
 	FL_ROWS_BISECTION_COMMITS, /* bisection id */
 	FL_ROWS_BISECTION_STEPS, /* bisection id */
+	FL_ROWS_BISECTION_TESTED, /* bisection id: its steps by commit */
 	FL_ROWS_ATTRIBUTIONS, /* bisection id */
 	FL_ROWS_REPORTS,
 	FL_ROWS_RECIPIENTS, /* report id */

@@ -83,25 +83,39 @@ def check_table(db, report, text):
     return "\n".join(left)
 
 
+def tested(db, bisection):
+    """By commit, in the order of the first test: sha, outcome, values."""
+    found = {}
+    for s in db.execute(
+            "SELECT s.*, g.sha FROM bisection_step s JOIN bisection_commit g "
+            "ON g.bisection_id = s.bisection_id AND g.idx = s.idx "
+            "WHERE s.bisection_id = ? ORDER BY s.n", (bisection,)):
+        commit = found.setdefault(s["idx"], (s["sha"], s["outcome"], []))
+        if s["value"] is not None:
+            commit[2].append(s["value"])
+    return dict(enumerate(found.values(), 1))
+
+
 def check_steps(db, report, text):
-    steps = {s["n"]: s for s in db.execute(
-        "SELECT s.*, g.sha FROM bisection_step s JOIN bisection_commit g "
-        "ON g.bisection_id = s.bisection_id AND g.idx = s.idx "
-        "WHERE s.bisection_id = ?", (report["bisection_id"],))}
+    commits = tested(db, report["bisection_id"])
     left = []
     for part in text.split("\n"):
-        m = re.match(r"^  ([ \d]\d)\. ([0-9a-f]{12})  (\S+) +\S", part)
+        m = re.match(r"^  ([ \d]\d)\. ([0-9a-f]{12})  (\S+) +\S.*?"
+                     r"(?: \((\d+) boots\))?$", part)
         if not m:
             left.append(part)
             continue
-        step = steps.pop(int(m[1]), None)
-        if not step or not step["sha"].startswith(m[2]):
+        sha, outcome, values = commits.pop(int(m[1]), ("", "", []))
+        if not sha.startswith(m[2]):
             bad.append("no step is '%s'" % part)
-        elif step["outcome"] == "measured":
-            same("step " + m[1], m[3], step["value"])
-        elif step["outcome"] != m[3]:
+        elif values:
+            mean = math.exp(sum(map(math.log, values)) / len(values))
+            same("step " + m[1], m[3], mean)
+            if int(m[4] or 1) != len(values):
+                bad.append("step %s: %s boots" % (m[1], m[4]))
+        elif outcome != m[3]:
             bad.append("step %s: %s" % (m[1], m[3]))
-    for n in steps:
+    for n in commits:
         bad.append("step %d is not told" % n)
     return "\n".join(left)
 
