@@ -98,15 +98,17 @@ static void print_changes(const struct series *s)
 static void print_apart(const struct series *s)
 {
 	const struct fl_suspect *q = &s->d.suspect;
+	size_t listed = 0;
 	char at[PLACE * 4 + 1], e[FL_EFFECT], lo[FL_EFFECT], hi[FL_EFFECT];
 
-	for (size_t i = 0; i < s->d.nspikes && i < LISTED; i++)
-		printf("spike    %s at %s\n",
-		       fl_effect(&s->scale, s->d.spikes[i].effect, e),
-		       place(s, s->d.spikes[i].at, at));
-	if (s->d.nspikes > LISTED)
+	for (size_t i = 0; i < s->d.nspikes; i++)
+		if (!s->d.spikes[i].small && listed++ < LISTED)
+			printf("spike    %s at %s\n",
+			       fl_effect(&s->scale, s->d.spikes[i].effect, e),
+			       place(s, s->d.spikes[i].at, at));
+	if (listed > LISTED)
 		printf("         and %zu more (--json lists all)\n",
-		       s->d.nspikes - LISTED);
+		       listed - LISTED);
 	if (!q->n)
 		return;
 	printf("suspect  %s from %s on (95 %%: %s to %s), %s\n",

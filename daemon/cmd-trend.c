@@ -15,12 +15,18 @@
 /* What the exact clock resolves, in standard deviations of one value. */
 #define EXACT_FLOOR (0.0005 / 3)
 
-/* Rows [from, to) are one series. */
+/*
+ * Rows [from, to) are one series. Mainline and each stable branch have a
+ * level of their own, so changes are looked for in one line at a time: its n
+ * rows at[0] to at[n-1].
+ */
 struct series {
 	json_t *rows;
 	size_t from, to;
+	size_t *at, n;
 	struct fl_scale scale;
 	struct fl_detection d;
+	struct fl_buf notes; /* what is written below the table */
 };
 
 static int parse_since(const char *text, int64_t *ret, struct fl_err *err)
@@ -60,7 +66,7 @@ static bool same_series(const json_t *a, const json_t *b)
 
 static json_t *row_of(const struct series *s, size_t i)
 {
-	return json_array_get(s->rows, s->from + i);
+	return json_array_get(s->rows, s->at[i]);
 }
 
 static const char *version_of(const struct series *s, size_t i)
@@ -68,9 +74,23 @@ static const char *version_of(const struct series *s, size_t i)
 	return fl_json_str_or(row_of(s, i), "version", "");
 }
 
+/* "v6.12.y" for a release of a stable branch, else "mainline". */
+static json_t *line_of(const json_t *row)
+{
+	const char *version = fl_json_str_or(row, "version", "");
+	const char *dot = *version == 'v' ? strchr(version, '.') : NULL;
+
+	if (dot)
+		dot = strchr(dot + 1, '.');
+	/* v6.12-rc1 has but one dot, v6.12.1-rc1 is stable. */
+	if (dot && strtoul(dot + 1, NULL, 10) > 0)
+		return json_sprintf("%.*s.y", (int)(dot - version), version);
+	return json_string("mainline");
+}
+
 static void find_changes(struct series *s, const struct fl_conf *conf)
 {
-	size_t n = s->to - s->from;
+	size_t n = s->n;
 	_cleanup_free_ double *y = fl_calloc(n, sizeof(*y));
 	bool exact =
 		!strcmp(fl_json_str_or(row_of(s, 0), "clock", ""), "exact");
@@ -102,7 +122,7 @@ static json_t *change_json(const struct series *s, const struct fl_change *c)
 			 fl_json_real_or_null(c->p));
 }
 
-/* The marks become members of the rows; null where there is none. */
+/* The marks become members of the rows. */
 static void mark_rows(const struct series *s)
 {
 	const struct fl_suspect *q = &s->d.suspect;
@@ -117,10 +137,12 @@ static void mark_rows(const struct series *s)
 					    "change",
 					    change_json(s, &s->d.changes[i]));
 	for (size_t i = 0; i < s->d.nspikes; i++)
-		json_object_set_new(
-			row_of(s, s->d.spikes[i].at), "spike",
-			json_pack("{s:o}", "effect",
-				  fl_json_real_or_null(s->d.spikes[i].effect)));
+		if (!s->d.spikes[i].small)
+			json_object_set_new(
+				row_of(s, s->d.spikes[i].at), "spike",
+				json_pack("{s:o}", "effect",
+					  fl_json_real_or_null(
+						  s->d.spikes[i].effect)));
 	if (q->n)
 		json_object_set_new(
 			row_of(s, q->at), "suspect",
@@ -140,7 +162,7 @@ static char mark_of(const json_t *row)
 								 ' ';
 }
 
-static void print_marks(const struct series *s)
+static void note_marks(struct series *s)
 {
 	const struct fl_suspect *q = &s->d.suspect;
 	char e[FL_EFFECT], lo[FL_EFFECT], hi[FL_EFFECT];
@@ -148,35 +170,41 @@ static void print_marks(const struct series *s)
 	for (size_t i = 0; i < s->d.nchanges; i++) {
 		const struct fl_change *c = &s->d.changes[i];
 
-		if (!c->small)
-			printf("^ change %s (95 %%: %s to %s)\n"
-			       "  somewhere between %s and %s\n",
-			       fl_effect(&s->scale, c->effect, e),
-			       fl_effect(&s->scale, c->effect_lo, lo),
-			       fl_effect(&s->scale, c->effect_hi, hi),
-			       version_of(s, c->lo - 1), version_of(s, c->hi));
+		if (c->small)
+			continue;
+		fl_buf_printf(&s->notes,
+			      "^ change %s (95 %%: %s to %s)\n"
+			      "  somewhere between %s and %s\n",
+			      fl_effect(&s->scale, c->effect, e),
+			      fl_effect(&s->scale, c->effect_lo, lo),
+			      fl_effect(&s->scale, c->effect_hi, hi),
+			      version_of(s, c->lo - 1), version_of(s, c->hi));
 	}
 	for (size_t i = 0; i < s->d.nspikes; i++)
-		printf("x spike %s at %s alone\n",
-		       fl_effect(&s->scale, s->d.spikes[i].effect, e),
-		       version_of(s, s->d.spikes[i].at));
+		if (!s->d.spikes[i].small)
+			fl_buf_printf(&s->notes, "x spike %s at %s alone\n",
+				      fl_effect(&s->scale,
+						s->d.spikes[i].effect, e),
+				      version_of(s, s->d.spikes[i].at));
 	if (q->n)
-		printf("? suspect %s from %s on (95 %%: %s to %s)\n"
-		       "  re-run both sides before believing it\n",
-		       fl_effect(&s->scale, q->effect, e), version_of(s, q->at),
-		       fl_effect(&s->scale, q->effect_lo, lo),
-		       fl_effect(&s->scale, q->effect_hi, hi));
+		fl_buf_printf(&s->notes,
+			      "? suspect %s from %s on (95 %%: %s to %s)\n"
+			      "  re-run both sides before believing it\n",
+			      fl_effect(&s->scale, q->effect, e),
+			      version_of(s, q->at),
+			      fl_effect(&s->scale, q->effect_lo, lo),
+			      fl_effect(&s->scale, q->effect_hi, hi));
 }
 
 /* One series: a dot per kernel between the extremes of all. */
 static void print_series(const struct series *s)
 {
-	const json_t *first = row_of(s, 0);
+	const json_t *first = json_array_get(s->rows, s->from);
 	double low = INFINITY, high = -INFINITY, before = NAN;
 	int width = 7;
 
-	for (size_t i = 0; i < s->d.n; i++) {
-		const json_t *v = row_of(s, i);
+	for (size_t i = s->from; i < s->to; i++) {
+		const json_t *v = json_array_get(s->rows, i);
 		int n = (int)strlen(fl_json_str_or(v, "version", ""));
 
 		low = fmin(low, fl_json_num_or(v, "value", NAN));
@@ -190,8 +218,8 @@ static void print_series(const struct series *s)
 	       fl_json_str_or(first, "unit", ""),
 	       fl_json_int_or(first, "better", 0) > 0 ? "higher" : "lower",
 	       fl_json_str_or(first, "clock", ""));
-	for (size_t i = 0; i < s->d.n; i++) {
-		const json_t *v = row_of(s, i);
+	for (size_t i = s->from; i < s->to; i++) {
+		const json_t *v = json_array_get(s->rows, i);
 		double x = fl_json_num_or(v, "value", NAN);
 		int at = high > low ? (int)((x - low) / (high - low) * BAR) : 0;
 		char change[32] = "";
@@ -206,8 +234,42 @@ static void print_series(const struct series *s)
 		       (long long)fl_json_int_or(v, "boots", 0),
 		       fl_json_int_or(v, "boots", 0) == 1 ? "" : "s");
 	}
-	print_marks(s);
-	putchar('\n');
+	puts(fl_buf_str(&s->notes));
+}
+
+/* Gives each row its line, and marks line by line. */
+static void mark_series(struct series *s, const struct fl_conf *conf)
+{
+	_cleanup_free_ bool *done = fl_calloc(s->to - s->from, sizeof(*done));
+
+	s->at = fl_calloc(s->to - s->from, sizeof(*s->at));
+	for (size_t i = s->from; i < s->to; i++) {
+		json_t *row = json_array_get(s->rows, i);
+
+		json_object_update_new(row,
+				       json_pack("{s:o, s:n, s:n, s:n}", "line",
+						 line_of(row), "change",
+						 "spike", "suspect"));
+	}
+	for (size_t i = s->from; i < s->to; i++) {
+		const char *line =
+			fl_json_str_or(json_array_get(s->rows, i), "line", "");
+
+		s->n = 0;
+		for (size_t j = i; j < s->to && !done[i - s->from]; j++)
+			if (!strcmp(line,
+				    fl_json_str_or(json_array_get(s->rows, j),
+						   "line", "")))
+				s->at[s->n++] = j;
+		for (size_t j = 0; j < s->n; j++)
+			done[s->at[j] - s->from] = true;
+		if (!s->n)
+			continue;
+		find_changes(s, conf);
+		mark_rows(s);
+		note_marks(s);
+		fl_detection_clear(&s->d);
+	}
 }
 
 /* Marks and, unless it is for --json, prints each series. */
@@ -221,11 +283,11 @@ static void each_series(const struct fl_cli *cli, json_t *rows)
 						json_array_get(rows, to));)
 			to++;
 		s.to = to;
-		find_changes(&s, cli->conf);
-		mark_rows(&s);
+		mark_series(&s, cli->conf);
 		if (!cli->json)
 			print_series(&s);
-		fl_detection_clear(&s.d);
+		fl_buf_clear(&s.notes);
+		free(s.at);
 	}
 }
 

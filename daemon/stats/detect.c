@@ -219,7 +219,7 @@ static bool look_at_newest(const struct series *s, size_t k, double delta,
 
 	while (e > a && s->from[e - 1] + k >= s->n)
 		e--;
-	if (e < a + FL_PARTITION_MIN || !least_off(s->off + s->n - k, k))
+	if (e < a + FL_PARTITION_MIN)
 		return false;
 	n1 = (double)(e - a);
 	for (size_t i = s->n - k; i < s->n; i++)
@@ -255,14 +255,16 @@ static void fill_newest(const struct series *s, double delta,
 	}
 }
 
-static void fill_spikes(const struct series *s, struct fl_detection *d)
+static void fill_spikes(const struct series *s, double delta,
+			struct fl_detection *d)
 {
 	d->spikes = fl_calloc(s->n - s->m + 1, sizeof(*d->spikes));
 	for (size_t i = 0; i < s->n; i++) {
 		if (!s->spike[i] || (d->suspect.n && s->at[i] >= d->suspect.at))
 			continue;
 		d->spikes[d->nspikes++] =
-			(struct fl_spike){ s->at[i], s->unit * s->off[i] };
+			(struct fl_spike){ s->at[i], s->unit * s->off[i],
+					   fabs(s->unit * s->off[i]) < delta };
 	}
 }
 
@@ -291,7 +293,7 @@ void fl_detect(const double *y, size_t n, const struct fl_detect_params *params,
 		fill_changes(&s, delta, &noise, ret);
 		if (s.n > 4)
 			fill_newest(&s, delta, &noise, ret);
-		fill_spikes(&s, ret);
+		fill_spikes(&s, delta, ret);
 	}
 	series_clear(&s);
 }

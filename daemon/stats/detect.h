@@ -46,6 +46,7 @@ struct fl_change {
 struct fl_spike {
 	size_t at;
 	double effect; /* value minus level of its segment */
+	bool small; /* less than delta */
 };
 
 /*

@@ -150,6 +150,9 @@ static const char *const queries[FL_ROWS_N] = {
 		"JOIN kpi q ON q.id = s.kpi_id "
 		"WHERE q.name = ?1 AND c.name GLOB ?2 AND ?3 IN ('', h.name) "
 		"AND r.finished >= ?4 AND r.isa = 'plain' "
+		/* a culprit on another base belongs to no history */
+		"AND k.sha NOT IN "
+		"(SELECT sha FROM pick WHERE sha IS NOT NULL) "
 		"GROUP BY k.sha, h.id, c.id, r.recipe_id "
 		"ORDER BY h.name, c.name, r.recipe_id, ci.commit_time, k.id",
 	[FL_ROWS_COMMIT] = "SELECT * FROM commit_info WHERE sha = ?",

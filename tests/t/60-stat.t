@@ -214,10 +214,18 @@ for pf4 in 800 800 800 2000 800 800 1200 1200 1200 1200 1200 1800; do
 	fake_kernel
 	fake_commit "commit $n"
 	git -C "$git" tag "v6.$n"
+	[ $n = 8 ] || [ $n = 10 ] || continue
+	# a stable branch with a level of its own, between the others in time
+	git -C "$git" checkout -q -B stable v6.6
+	pf4=3000 note=stable$n
+	fake_kernel
+	fake_commit "stable $n"
+	git -C "$git" tag "v6.6.$n"
+	git -C "$git" checkout -q master
 done
 make_workspace "$ws" "$git"
 run faultline -C "$ws" fetch
-for n in {1..12}; do
+for n in {1..12} 6.8 6.10; do
 	run faultline -C "$ws" run "v6.$n" --job smoke
 	is "$status" 0 "trend: v6.$n runs" || diag "$err"
 done
@@ -229,12 +237,17 @@ like "$out" "x v6\.4 .*x spike \+150\.0.% at v6\.4 alone" "trend: the spike"
 like "$out" "\? v6\.12 .*\? suspect \+50\.0.% from v6\.12 on" "trend: the suspect"
 run faultline -C "$ws" trend --kpi instructions_per_op --case 'page_fault4/*' \
 	--json
+like "$out" "v6\.6\.10" "trend --json: the stable branch is there"
 is "$(json 'len(d), [r["version"] for r in d if r["change"]],
 	[r["version"] for r in d if r["spike"]],
 	[r["version"] for r in d if r["suspect"]]')" \
-	"(12, ['v6.7'], ['v6.4'], ['v6.12'])" "trend --json: the same marks"
+	"(14, ['v6.7'], ['v6.4'], ['v6.12'])" "trend --json: the same marks"
 is "$(json 'd[6]["change"]["after"], d[6]["change"]["before"]')" \
 	"('v6.6', 'v6.7')" "trend --json: between which versions"
+is "$(json '[r["version"] for r in d if r["line"] != "mainline"],
+	{r["line"] for r in d} == {"mainline", "v6.6.y"}')" \
+	"(['v6.6.8', 'v6.6.10'], True)" \
+	"trend --json: a stable branch is a line of its own"
 git config -f "$ws/faultline.conf" threshold.exact 60%
 run faultline -C "$ws" trend --kpi instructions_per_op --case 'page_fault4/*'
 unlike "$out" "\^|\?|change" "trend: the threshold is that of the configuration"

@@ -260,6 +260,13 @@ static void newest_values_are_suspects(void **state)
 			assert_int_equal(found.changes[0].at, 100 - n);
 		}
 	}
+	/* the last but one is as it should be */
+	noise(y, 100);
+	y[98] = 0.5;
+	y[99] = 12;
+	look(y, 100, 0, 0);
+	assert_int_equal(found.suspect.at, 99);
+	assert_int_equal(found.suspect.n, 1);
 	/* smaller than what matters */
 	noise(y, 100);
 	y[99] = 12;
