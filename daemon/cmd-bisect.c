@@ -322,7 +322,7 @@ static int bisect(struct fl_cli *cli, struct fl_err *err)
 
 static int run_bisect(struct fl_cli *cli, struct fl_err *err)
 {
-	int64_t id;
+	int64_t id = 0;
 	int r = 0;
 
 	if (!strcmp(cli->args[0], "list") || !strcmp(cli->args[0], "show")) {

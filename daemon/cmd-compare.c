@@ -248,7 +248,7 @@ int fl_cmd_nightly(struct fl_cli *cli, struct fl_err *err)
 {
 	json_auto_t *doc = json_object();
 	_cleanup_(fl_request_clear) struct fl_request q = { 0 };
-	const struct fl_conf_pair *pair;
+	const struct fl_conf_pair *pair = NULL;
 	const char *key;
 	int mails = 0, r = fl_cli_open(cli, err);
 	json_t *v;
@@ -256,7 +256,7 @@ int fl_cmd_nightly(struct fl_cli *cli, struct fl_err *err)
 	if (!r)
 		r = fl_conf_pair(cli->conf, cli->nargs ? cli->args[0] : NULL,
 				 &pair, err);
-	if (r < 0)
+	if (r < 0 || !pair)
 		return r;
 	json_object_set_new(doc, "pair", json_string(pair->name));
 	r = fl_cli_request(cli, "nightly", pair->name, doc, &q, err);

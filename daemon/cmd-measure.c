@@ -22,7 +22,7 @@ static int run_build(struct fl_cli *cli, struct fl_err *err)
 					  &k, err);
 	if (r < 0)
 		return r;
-	if (!strcmp(k.status, "built")) {
+	if (k.status && !strcmp(k.status, "built")) {
 		printf("built kernel %lld: %s/bzImage (%s)\n", (long long)k.id,
 		       k.dir, k.release ? k.release : "");
 		return 0;
@@ -90,7 +90,7 @@ static int run_run(struct fl_cli *cli, struct fl_err *err)
 					  &k, err);
 	if (r < 0)
 		return r;
-	if (strcmp(k.status, "built"))
+	if (!k.status || strcmp(k.status, "built"))
 		return fl_err_set(err, -EIO, FL_E_USER, "%s does not build: %s",
 				  cli->args[0], k.reason);
 	r = fl_store_broken_why(cli->store, k.id,

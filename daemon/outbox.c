@@ -192,7 +192,7 @@ int fl_outbox_send(const struct fl_conf *c, struct fl_store *s, int64_t id,
 		if (!e)
 			e = fl_store_report_reload(s, &r, err);
 	}
-	if (e < 0)
+	if (e < 0 || !r.state)
 		return e;
 	if (!strcmp(r.state, "unknown"))
 		return fl_err_set(

@@ -20,6 +20,8 @@ static double share_of(const struct fl_plan_child *c, char step[16])
 	double share = -1;
 
 	step[0] = '\0';
+	/* A number that does not fit is no share either. */
+	/* NOLINTNEXTLINE(cert-err34-c) */
 	if (!f || fscanf(f, "%15s %lf", step, &share) != 2 || !(share <= 1))
 		share = -1;
 	return share;

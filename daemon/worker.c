@@ -82,6 +82,11 @@ static void on_build(const char *step, double share, void *arg)
 	note(arg, step, share);
 }
 
+static json_t *text_value(const char *text)
+{
+	return text ? fl_json_text_value(text, strlen(text)) : json_string("");
+}
+
 static int do_build(struct worker *w, struct fl_err *err)
 {
 	_cleanup_(fl_build_result_clear) struct fl_build_result res = { 0 };
@@ -113,8 +118,7 @@ static int do_build(struct worker *w, struct fl_err *err)
 		return r;
 	json_object_set_new(w->result, "build",
 			    json_string(fl_build_outcome_str(res.outcome)));
-	json_object_set_new(w->result, "reason",
-			    fl_json_text_value(res.reason, strlen(res.reason)));
+	json_object_set_new(w->result, "reason", text_value(res.reason));
 	json_object_set_new(w->result, "release", json_string(res.release));
 	json_object_set_new(w->result, "image_hash",
 			    json_string(res.image_hash));
@@ -185,12 +189,12 @@ static int do_run(struct worker *w, struct fl_err *err)
 		.timeout_s = fl_json_num_or(w->spec, "timeout_s", 60),
 		.total_s = fl_json_num_or(w->spec, "total_s", 3600),
 	};
-	int r = ops ? 0 :
-		      fl_err_set(err, -EINVAL, FL_E_BUG, "no driver '%s'",
-				 host.driver);
+	int r;
 
-	if (!r)
-		r = run_cases(w->spec, &cases, &list, &b.ncases, err);
+	if (!ops)
+		return fl_err_set(err, -EINVAL, FL_E_BUG, "no driver '%s'",
+				  host.driver);
+	r = run_cases(w->spec, &cases, &list, &b.ncases, err);
 	b.cases = list;
 	note(w, "boot", 0);
 	if (!r)
@@ -202,8 +206,7 @@ static int do_run(struct worker *w, struct fl_err *err)
 		return r;
 	json_object_set_new(w->result, "run",
 			    json_string(fl_outcome_str(res.outcome)));
-	json_object_set_new(w->result, "reason",
-			    fl_json_text_value(res.reason, strlen(res.reason)));
+	json_object_set_new(w->result, "reason", text_value(res.reason));
 	json_object_set(w->result, "cases", res.cases);
 	json_object_set(w->result, "env", res.env);
 	json_object_set_new(w->result, "boot_s", json_real(res.boot_s));

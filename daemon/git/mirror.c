@@ -206,8 +206,8 @@ static int update_refs(struct mirror *m)
 
 static int fetch(struct mirror *m)
 {
-	const git_remote_head **heads;
-	size_t n;
+	const git_remote_head **heads = NULL;
+	size_t n = 0;
 	int r = connect_remote(m, &heads, &n);
 
 	if (r < 0)

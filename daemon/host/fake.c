@@ -55,6 +55,7 @@ static int value_of(const char *text, const char *name, double *ret)
 		char pattern[256];
 		double v;
 
+		/* NOLINTNEXTLINE(cert-err34-c): written by tests */
 		if (sscanf(lines.s[i], "value %255s %lf", pattern, &v) == 2 &&
 		    !fnmatch(pattern, name, 0)) {
 			*ret = v;

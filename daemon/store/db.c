@@ -386,7 +386,7 @@ int fl_db_json(struct fl_store *s, json_t **ret, struct fl_err *err,
 	       const char *sql, const char *types, va_list ap)
 {
 	json_auto_t *rows = json_array();
-	sqlite3_stmt *st;
+	sqlite3_stmt *st = NULL;
 	int r = open_va(s, &st, err, sql, types, ap);
 
 	if (r < 0)

@@ -79,7 +79,7 @@ void fl_comparison_clear(struct fl_comparison *c)
 int fl_store_comparison(struct fl_store *s, struct fl_comparison *c,
 			struct fl_err *err)
 {
-	sqlite3_stmt *st;
+	sqlite3_stmt *st = NULL;
 	int r = fl_db_exec(s, err, SQL_COMPARISON_NEW, "iiiiiiii",
 			   c->base_kernel_id, c->head_kernel_id, c->host_id,
 			   c->job_id, c->recipe_id, c->boots, c->after_run,
@@ -180,8 +180,8 @@ static int take_bisection(struct fl_store *s, sqlite3_stmt *st,
 int fl_store_bisection(struct fl_store *s, struct fl_bisection *b,
 		       struct fl_err *err)
 {
-	struct fl_bisection got;
-	sqlite3_stmt *st;
+	struct fl_bisection got = { 0 };
+	sqlite3_stmt *st = NULL;
 	int r = fl_db_exec(s, err, SQL_BISECTION_NEW, "iiiisssiidddi",
 			   b->comparison_id, b->case_id, b->kpi_id, b->tree_id,
 			   b->side, b->good_sha, b->bad_sha, b->parent_id,
@@ -204,7 +204,7 @@ int fl_store_bisection(struct fl_store *s, struct fl_bisection *b,
 int fl_store_bisection_by_id(struct fl_store *s, int64_t id,
 			     struct fl_bisection *ret, struct fl_err *err)
 {
-	sqlite3_stmt *st;
+	sqlite3_stmt *st = NULL;
 	int r = fl_db_open(s, &st, err, SQL_BISECTION_BY_ID, "i", id);
 
 	if (!r)
