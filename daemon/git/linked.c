@@ -50,6 +50,20 @@ static void drop(const char *dir, const char *name)
 	unlink(path);
 }
 
+/* What follows overwrites files: never those of another work tree, whatever
+ * core.worktree says in the repository's configuration. */
+static int is_at(git_repository *repo, const char *dir, struct fl_err *err)
+{
+	const char *at = git_repository_workdir(repo);
+	struct stat a, b;
+
+	if (at && !stat(at, &a) && !stat(dir, &b) && a.st_dev == b.st_dev &&
+	    a.st_ino == b.st_ino)
+		return 0;
+	return fl_err_set(err, -EXDEV, FL_E_INFRA,
+			  "'%s' is not taken for a work tree of its own", dir);
+}
+
 static int prepare(struct fl_git *g, const char *name, const char *dir,
 		   const char *sha, struct linked *l, struct fl_err *err)
 {
@@ -79,9 +93,10 @@ static int prepare(struct fl_git *g, const char *name, const char *dir,
 	drop(l->admin, "HEAD.lock");
 	r = git_repository_open_ext(&l->repo, dir,
 				    GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
-	return r < 0 ? fl_git_fail(err, r, FL_E_INFRA,
-				   "cannot open work tree '%s'", dir) :
-		       0;
+	if (r < 0)
+		return fl_git_fail(err, r, FL_E_INFRA,
+				   "cannot open work tree '%s'", dir);
+	return is_at(l->repo, dir, err);
 }
 
 /* What a merge or a cherry-pick in there left half done. */

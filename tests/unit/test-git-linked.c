@@ -180,6 +180,27 @@ static void works_in_a_bare_repository(void **state _unused_)
 	repo = mine;
 }
 
+/* core.worktree names the submodule's own files, which are somebody's. */
+static void works_in_a_submodule(void **state _unused_)
+{
+	struct fl_git *mine = repo;
+
+	fx_sh("git init -q super && cd super && git -c "
+	      "protocol.file.allow=always submodule --quiet add -b c5 ../bare.git "
+	      "sub && echo mine >> sub/same.c");
+	fx_sh("test -n \"$(git -C super/sub config core.worktree)\"");
+	repo = fx_open("super/sub");
+	go("origin/c1");
+	fx_sh("grep -q one tree/moved.c && grep -q mine super/sub/same.c && "
+	      "grep -q five super/sub/moved.c");
+	fx_sh("test \"$(git -C tree rev-parse HEAD)\" = "
+	      "\"$(git -C work rev-parse origin/c1)\"");
+	assert_int_equal(fl_git_linked_remove(repo, "fl-test", dir, NULL), 0);
+	fx_sh("grep -q mine super/sub/same.c");
+	fl_git_free(repo);
+	repo = mine;
+}
+
 static void finds_the_repository_above(void **state _unused_)
 {
 	_cleanup_free_ char *below = fx_path("work/a/b");
@@ -220,6 +241,7 @@ int main(void)
 		cmocka_unit_test(completes_a_killed_move),
 		cmocka_unit_test(goes_away),
 		cmocka_unit_test(works_in_a_bare_repository),
+		cmocka_unit_test(works_in_a_submodule),
 		cmocka_unit_test(finds_the_repository_above),
 		cmocka_unit_test(walks_first_parents),
 	};
