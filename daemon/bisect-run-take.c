@@ -124,8 +124,8 @@ static int check_exact(const struct fl_brun_hunt *h, int commit, double value,
 
 /*
  * A commit that was left out and the one that stands for it must be the same,
- * or the culprit is among those that were left out. Four standard errors and
- * half of the whole change: noise does not do that.
+ * or the culprit is among those that were left out. Three standard errors
+ * and half of the whole change: noise does not do that.
  */
 static int check_beside(const struct fl_brun_hunt *h, int commit,
 			const char *ran, struct fl_err *err)
@@ -142,7 +142,7 @@ static int check_beside(const struct fl_brun_hunt *h, int commit,
 	apart = fabs(node->beside_sum / node->beside -
 		     log(fl_brun_mean(node, FL_HUNT_SEARCH)));
 	se = fl_brun_sigma(h) * sqrt(1.0 / n + 1.0 / node->beside);
-	if (apart < fabs(b - a) / 2 || apart < h->min_effect || apart < 4 * se)
+	if (apart < fabs(b - a) / 2 || apart < h->min_effect || apart < 3 * se)
 		return 0;
 	return fl_err_set(
 		err, -EINVAL, FL_E_USER,

@@ -122,7 +122,7 @@ static void print_commit(const json_t *c)
 {
 	char when[32];
 
-	printf("\n%s\n  %s\n  %s <%s>, %s\n\n", str(c, "commit"),
+	printf("\n%s\n  %s\n  %s <%s>, %s\n", str(c, "commit"),
 	       str(c, "subject"), str(c, "author"), str(c, "email"),
 	       fl_clock_format((int64_t)num(c, "date"), when, sizeof(when)));
 }
@@ -138,7 +138,7 @@ static void print_effect(const json_t *result, const json_t *c)
 	fl_buf_printf(&s, "%.0f%c%% of the change from %s to %s",
 		      100 * num(share, "value"), GLUE, rev_of(result, "good"),
 		      rev_of(result, "bad"));
-	if (!isnan(num(share, "lo")) && !isnan(num(share, "hi")))
+	if (round(100 * num(share, "lo")) < round(100 * num(share, "hi")))
 		fl_buf_printf(&s, " (95%c%%: %.0f to %.0f%c%%)", GLUE,
 			      100 * num(share, "lo"), 100 * num(share, "hi"),
 			      GLUE);
@@ -179,9 +179,15 @@ static void print_culprit(const json_t *result, const json_t *c)
 			       "\nIf one commit did it, one of these %zu (together %s), not verified:\n\n",
 		       n, fl_buf_str(&p));
 		print_set(json_object_get(c, "set"));
-		putchar('\n');
+		if (*beside)
+			putchar('\n');
 	} else {
+		if (!json_is_true(json_object_get(c, "verified")))
+			printf("\nIf one commit did it, then most probably (%s) this one, not verified:\n",
+			       fl_buf_str(&p));
 		print_commit(c);
+		if (*beside)
+			putchar('\n');
 	}
 	if (*beside)
 		print_effect(result, c);
@@ -193,9 +199,6 @@ static void print_culprit(const json_t *result, const json_t *c)
 		row("  measured",
 		    "in %d + %d fresh runs, before and after them", fresh,
 		    fresh);
-	else if (n == 1)
-		row("  probability", "%s, but not verified beside its parent",
-		    fl_buf_str(&p));
 }
 
 static void print_ends(const json_t *result)
@@ -269,7 +272,7 @@ static void print_same(const json_t *result, int a, int b)
 		    a, b);
 	else
 		row("no answer",
-		    "%d + %d runs cannot tell the two ends apart; a change of %.2g\1%% or more would most likely have shown. Longer or quieter runs tell more.",
+		    "%d + %d runs do not show beyond doubt that the two ends differ; a change of %.2g\1%% or more most likely would have shown. Longer or quieter runs show more.",
 		    a, b, num(result, "resolved_percent"));
 }
 
@@ -297,7 +300,7 @@ static void print_why(const json_t *result, const char *end)
 		    budget_spent(result) ? "the budget (--max-runs) was spent" :
 					   "too small to be told from noise");
 	else if (budget_spent(result))
-		row("why not one",
+		row("why not sure",
 		    "the budget of %d runs is spent; more of --max-runs with --resume goes on",
 		    whole(result, "max_runs"));
 	else
