@@ -131,7 +131,7 @@ done
 
 # --- it falls, and around the change nothing can be tested
 line "$T/falls" 120 120 120 120 120 broken skip words 100 100 crash hang 100 100
-hunt --good c1 --timeout 1 -- "$T/bench"
+hunt --good c1 --timeout 8 -- "$T/bench"
 is "$status" 0 "a number that falls" || diag "$err"
 like "$err" "The number falls from" "it says that it falls"
 like "$out" "One of these 4 commits \(together 9" "a short list"
@@ -147,9 +147,9 @@ like "$out" "what next     git show( [0-9a-f]{12}){4}" "what next: all four"
 
 # --- a hang is killed with its children, a crash is told
 line "$T/ends" 100 crash hang 120
-hunt --good c1 --timeout 1 -- "$T/bench"
+hunt --good c1 --timeout 8 -- "$T/bench"
 like "$out" "change 2: killed by signal 6 \(Aborted\)" "a crash"
-like "$out" "change 3: no end within 1 s" "a hang"
+like "$out" "change 3: no end within 8 s" "a hang"
 is "$(pgrep -fx 'sleep 100')" "" "nothing of the hang is left"
 
 # --- two culprits
@@ -233,8 +233,8 @@ at_least() {
 }
 background "$T/killed" faultline bisect run --good c1 --restart -- sh -c "$slow" 2>"$T/killed.err"
 pid=$!
-wait_for test -e "$journal.old"
-wait_for at_least 5
+wait_for -t 180 test -e "$journal.old"
+wait_for -t 180 at_least 5
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 cp "$journal" "$T/first"
@@ -246,7 +246,7 @@ like "$err" "begun before and stopped after $count runs; add --resume to go on w
 	"it says what to add"
 background "$T/second" faultline bisect run --good c1 --resume -- sh -c "$slow" 2>"$T/second.err"
 pid=$!
-wait_for at_least 12
+wait_for -t 180 at_least 12
 hunt --good c1 --resume -- sh -c "$slow"
 like "$status:$err" "1:.*process $pid hunts here already" "one at a time"
 kill -TERM "$pid"
