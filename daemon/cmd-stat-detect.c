@@ -34,7 +34,7 @@ static char *place(const struct series *s, size_t i, char out[PLACE * 4 + 1])
 		snprintf(out, PLACE * 4 + 1, "line %zu", s->file.line[i]);
 		return out;
 	}
-	for (; label[n] && n < (size_t)PLACE * 4; n++) {
+	for (; n < (size_t)PLACE * 4 && label[n]; n++) {
 		chars += ((unsigned char)label[n] & 0xc0) != 0x80;
 		if (chars > PLACE)
 			break;

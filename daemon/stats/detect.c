@@ -206,7 +206,7 @@ static bool happens(const struct series *s, size_t k)
 
 	for (size_t i = 0; i < places; i++)
 		hits += least_off(s->off + i, k) >= least;
-	return hits > (places < FEW) &&
+	return hits > (places < FEW ? 1u : 0u) &&
 	       (double)(hits + 1) > SUSPECT_SHARE * (double)places;
 }
 
