@@ -166,7 +166,7 @@ int fl_store_open(const char *path, bool create, struct fl_store **ret,
 	if (!r)
 		r = run_script(s,
 			       "PRAGMA journal_mode = WAL;"
-			       "PRAGMA synchronous = FULL;"
+			       "PRAGMA synchronous = NORMAL;"
 			       "PRAGMA foreign_keys = ON",
 			       "opening", err);
 	if (r < 0)
