@@ -154,6 +154,8 @@ static int load_all(struct judge *j, struct fl_err *err)
 			struct series *s = &j->s[j->n];
 			int r;
 
+			if (!fl_kpi_at(k)->better)
+				continue;
 			*s = (struct series){ .at = at, .kpi = fl_kpi_at(k) };
 			r = load_series(j, s, err);
 			if (r < 0)
