@@ -12,7 +12,7 @@
 #include "../daemon/util/err.h"
 
 /* Before anything is measured: a host that drifts is the exception. */
-#define DRIFT_PRIOR 0.1
+#define DRIFT_PRIOR 0.05
 
 /* What the tested commits sum to, whatever the hypothesis. */
 struct data {

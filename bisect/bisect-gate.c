@@ -10,7 +10,10 @@
 #include "../daemon/util/err.h"
 
 /* An end point that was booted this few boots ago says where the host is. */
-#define RECENT 10
+#define RECENT 20
+#define NEARLY 0.5
+/* Half as likely again as before anything is measured. */
+#define SUSPECT 0.075
 
 bool fl_bisect_budget_spent(const struct fl_bisect *b)
 {
@@ -229,16 +232,21 @@ int fl_bisect_gate_next(const struct fl_bisect *b, int k, int *out)
 	return n;
 }
 
-/* A new period: how far has the host drifted? Each end that has no value in
- * it nor a recent one, if it can have one. */
+/* A new period: has the host drifted? An end point that has no value in it nor
+ * a recent one; in turn while nothing points to a drift, both when it may. */
 int fl_bisect_ends_due(const struct fl_bisect *b, int k, int *out)
 {
 	int n = 0;
 
+	/* Almost done: what comes next is interleaved anyway. */
+	if (b->class_mass[b->best_class] > NEARLY)
+		return 0;
 	for (int e = 0; e < 2 && b->periods && n < k; e++) {
 		int x = e ? b->n - 1 : 0;
 		const struct fl_obs *o = &b->obs[x];
 
+		if (b->drift < SUSPECT && b->period % 2 == e)
+			continue;
 		if (!o->skipped && !o->pending && b->ends[e].since >= RECENT &&
 		    !cell_of(o, b->period))
 			out[n++] = x;

@@ -66,7 +66,7 @@ int fl_bisect_add(struct fl_bisect *b, int i, double log_value);
  * Boots that are added from now on belong to this period (0 to begin with,
  * never falling). Within a period the host is taken to be steady; from one to
  * the next it may have drifted, and then that is part of the model. next()
- * begins a period with the end points. Do not use with replays: the exact
+ * begins a period with an end point, or both. Do not use with replays: the exact
  * clock does not drift.
  */
 void fl_bisect_period(struct fl_bisect *b, int period);

@@ -16,7 +16,7 @@
 #define FL_HUNT_REJECTS 6
 /* Boots that the search of a further stretch may take: its gate may have been
  * opened by chance, and then nothing in there can be found. */
-#define FL_HUNT_STRETCH_BOOTS 120
+#define FL_HUNT_STRETCH_BOOTS 80
 
 /* One thing that came in. The log keeps their order. */
 struct fl_hunt_event {

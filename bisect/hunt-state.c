@@ -188,7 +188,7 @@ static bool no_use(const struct fl_hunt *h)
 	    fl_bisect_boots(h->engine, h->nlocal - 1) < enough)
 		return false;
 	fl_bisect_get_levels(h->engine, &l);
-	return fabs(l.t) < 1.5;
+	return fabs(l.t) < 1.8;
 }
 
 /* The first period is the gate's and the boots after it. */

@@ -12,7 +12,7 @@
 
 /* Standard errors that a stretch must move by to be worth its gate; fewer when
  * it is known that something is missing. */
-#define MOVES_T 2
+#define MOVES_T 2.3
 #define MISSING_T 1.2
 #define DRIFTS_T 1
 

@@ -32,7 +32,7 @@ struct fl_hunt_params {
 	/* of every search; max_runs is the budget of the whole hunt */
 	struct fl_bisect_params search;
 	int verify_boots; /* a side: wall clock 8, exact clock 2 */
-	double verify_p; /* two-sided, in the direction of the change: 0.01 */
+	double verify_p; /* two-sided, in the direction of the change: 0.02 */
 	/* part of the whole change (0 … 1) that must be unexplained for the
 	 * stretches around a culprit to be searched as well, e.g. 0.2 */
 	double rest;
