@@ -12,6 +12,8 @@
 
 /* Of a branch; older heads say little about today's level. */
 #define MAX_HEADS 200
+/* Heads back from the newest in which a change is looked into. */
+#define RECENT 6
 
 /* Heads on the way to the newest one, oldest first. */
 struct heads {
@@ -77,6 +79,36 @@ static bool known_pair(const json_t *list, const char *from, const char *to)
 	return false;
 }
 
+/* The heads from and to, or where one was not measured the next one outwards;
+ * unless this pair is there, or was compared on an earlier night. */
+static int add_pair(struct fl_target *t, const struct heads *h, const double *y,
+		    size_t from, size_t to, const char *name,
+		    const struct fl_kpi *kpi, json_t *list, struct fl_err *err)
+{
+	int r;
+
+	while (from > 0 && isnan(y[from]))
+		from--;
+	while (to + 1 < h->n && isnan(y[to]))
+		to++;
+	if (isnan(y[from]) || isnan(y[to]) ||
+	    json_array_size(list) == FL_MAX_SUSPECTS ||
+	    known_pair(list, h->sha[from], h->sha[to]))
+		return 0;
+	r = fl_store_compared(t->p->store, h->sha[from], h->sha[to], t->host_id,
+			      t->recipe[FL_ISA_PLAIN], err);
+	if (r)
+		return r < 0 ? r : 0;
+	json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "case",
+					      name, "kpi", kpi->name, "from",
+					      h->sha[from], "to", h->sha[to]));
+	return 0;
+}
+
+/*
+ * The newest values when they are suspect, else a change that is recent: a
+ * small shift shows only when a few values are on the new level.
+ */
 static int look_at(struct fl_target *t, const struct heads *h, size_t at,
 		   const struct fl_kpi *kpi, json_t *list, struct fl_err *err)
 {
@@ -85,7 +117,6 @@ static int look_at(struct fl_target *t, const struct heads *h, size_t at,
 	int64_t case_id = t->case_ids[at], kpi_id;
 	struct fl_detection d = { 0 };
 	struct fl_detect_params par;
-	size_t from;
 	int r = fl_store_kpi(t->p->store, kpi->name, kpi->unit, kpi->better,
 			     &kpi_id, err);
 
@@ -99,15 +130,18 @@ static int look_at(struct fl_target *t, const struct heads *h, size_t at,
 		.delta = fl_compare_threshold(t, name, kpi->name),
 	};
 	fl_detect(y, h->n, &par, &d);
-	from = d.suspect.n ? d.suspect.at - 1 : 0;
-	if (d.suspect.n && d.suspect.at &&
-	    !known_pair(list, h->sha[from], h->sha[h->n - 1]))
-		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:s, s:s}", "case", name,
-					"kpi", kpi->name, "from", h->sha[from],
-					"to", h->sha[h->n - 1]));
+	if (d.suspect.n && d.suspect.at)
+		r = add_pair(t, h, y, d.suspect.at - 1, h->n - 1, name, kpi,
+			     list, err);
+	for (size_t i = 0; !r && i < d.nchanges; i++) {
+		const struct fl_change *c = &d.changes[i];
+
+		if (!c->small && c->lo && c->hi + RECENT >= h->n)
+			r = add_pair(t, h, y, c->lo - 1, c->hi, name, kpi, list,
+				     err);
+	}
 	fl_detection_clear(&d);
-	return 0;
+	return r;
 }
 
 int fl_history_suspects(struct fl_target *t, const char *head_sha, json_t **ret,
@@ -119,8 +153,7 @@ int fl_history_suspects(struct fl_target *t, const char *head_sha, json_t **ret,
 
 	for (size_t at = 0; !r && h.n && at < t->job->ncases; at++)
 		for (size_t k = 0; !r && fl_kpi_at(k); k++)
-			if (fl_kpi_at(k)->better &&
-			    json_array_size(list) < FL_MAX_SUSPECTS)
+			if (fl_kpi_at(k)->better)
 				r = look_at(t, &h, at, fl_kpi_at(k), list, err);
 	if (!r)
 		*ret = json_incref(list);

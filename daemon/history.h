@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The history of a pair's heads: a newest head that leaves the level of its
- * series is a suspect. A suspect is never a shift: it is measured again beside
- * the last head of the old level, and that comparison decides.
+ * series, or a change that a few heads bear out by now, is a suspect. A
+ * suspect is never a shift: it is measured again beside the last head of the
+ * old level, and that comparison decides.
  */
 #ifndef FL_HISTORY_H
 #define FL_HISTORY_H

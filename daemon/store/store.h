@@ -247,6 +247,10 @@ void fl_comparison_clear(struct fl_comparison *c);
 /* Get or make; the key fields of c are read, all are filled in. */
 int fl_store_comparison(struct fl_store *s, struct fl_comparison *c,
 			struct fl_err *err);
+/* 1 when two commits were compared on this host and recipe before, else 0. */
+int fl_store_compared(struct fl_store *s, const char *base_sha,
+		      const char *head_sha, int64_t host_id, int64_t recipe_id,
+		      struct fl_err *err);
 int fl_store_comparison_finish(struct fl_store *s, int64_t id,
 			       const char *status, const char *reason,
 			       struct fl_err *err);

@@ -17,6 +17,12 @@ static const char SQL_COMPARISON_GET[] =
 	"WHERE base_kernel_id = ? "
 	"AND head_kernel_id = ? AND host_id = ? AND job_id = ? "
 	"AND recipe_id = ? AND boots = ?";
+static const char SQL_COMPARED[] =
+	"SELECT count(*) > 0 FROM comparison m "
+	"JOIN kernel b ON b.id = m.base_kernel_id "
+	"JOIN kernel h ON h.id = m.head_kernel_id WHERE b.sha = ? "
+	"AND h.sha = ? AND m.host_id = ? AND m.recipe_id = ? "
+	"AND m.status = 'done'";
 static const char SQL_COMPARISON_FINISH[] =
 	"UPDATE comparison SET status = ?2, reason = ?3, finished = ?4 "
 	"WHERE id = ?1";
@@ -99,6 +105,17 @@ int fl_store_comparison(struct fl_store *s, struct fl_comparison *c,
 	c->after_run = sqlite3_column_int64(st, 3);
 	fl_db_done(st);
 	return 0;
+}
+
+int fl_store_compared(struct fl_store *s, const char *base_sha,
+		      const char *head_sha, int64_t host_id, int64_t recipe_id,
+		      struct fl_err *err)
+{
+	int64_t known;
+	int r = fl_db_int(s, &known, err, SQL_COMPARED, "ssii", base_sha,
+			  head_sha, host_id, recipe_id);
+
+	return r < 0 ? r : (int)known;
 }
 
 int fl_store_comparison_finish(struct fl_store *s, int64_t id,

@@ -170,5 +170,10 @@ is "$(sql 'SELECT count(*) FROM report')" $((before + 1)) "and reported"
 run faultline -q -C "$ws" nightly
 is "$status:$(sql 'SELECT count(*) FROM report')" 0:$((before + 1)) \
 	"once"
+change "Linux 6.13-rc9" rc9
+git -C "$T/tree" tag v6.13-rc9
+run faultline -q -C "$ws" nightly
+is "$status:$(sql 'SELECT count(*) FROM report')" 0:$((before + 1)) \
+	"the next head on the new level is no news"
 
 done_testing
