@@ -170,7 +170,8 @@ static bool explained(const json_t *shift)
 static bool is_primary(const struct explain *e, const json_t *shift)
 {
 	return !strcmp(fl_json_str_or(shift, "kpi", ""),
-		       fl_kpi_primary(fl_json_str_or(e->row, "clock", "")));
+		       fl_kpi_primary(fl_json_str_or(e->row, "clock", ""),
+				      json_object_get(shift, "params")));
 }
 
 /* Would an earlier shift of the list stand for this one? */

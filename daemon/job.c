@@ -15,6 +15,11 @@
 static const struct fl_kpi kpis[] = {
 	{ "instructions_per_op", "instructions", -1 },
 	{ "per_process_ops", "ops/s", +1 },
+	{ "per_thread_ops", "ops/s", +1 },
+	{ "workload", "ops/s", +1 },
+	{ "scalability", "ratio", +1 },
+	{ "processes_idle", "%", 0 },
+	{ "threads_idle", "%", 0 },
 	{ "minor_faults_per_op", "faults", -1 },
 	{ "major_faults_per_op", "faults", -1 },
 };
@@ -32,10 +37,13 @@ const struct fl_kpi *fl_kpi_find(const char *name)
 	return NULL;
 }
 
-const char *fl_kpi_primary(const char *clock)
+const char *fl_kpi_primary(const char *clock, const json_t *params)
 {
-	return strcmp(clock, "exact") ? "per_process_ops" :
-					"instructions_per_op";
+	if (!strcmp(clock, "exact"))
+		return "instructions_per_op";
+	return strcmp(fl_json_str_or(params, "mode", ""), "thread") ?
+		       "per_process_ops" :
+		       "per_thread_ops";
 }
 
 static bool valid_option(const char *s)

@@ -18,7 +18,8 @@ struct fl_case {
 	/* canonical, e.g. "page_fault3/process/nr_task=1/xfs" */
 	char *name;
 	/* flat object of parameters; every default is filled in:
-	 * program, mode, nr_task, memsize (bytes), fs, … */
+	 * program, mode, nr_task (or "50%" of the CPUs), memsize (bytes),
+	 * fs, …; pin, cache and thp are there only when they say something */
 	json_t *params;
 };
 
@@ -53,7 +54,10 @@ struct fl_kpi {
 const struct fl_kpi *fl_kpi_at(size_t i);
 /* NULL when unknown. */
 const struct fl_kpi *fl_kpi_find(const char *name);
-/* The KPI that is judged first under a clock ("exact" or "wall"). */
-const char *fl_kpi_primary(const char *clock);
+/*
+ * The KPI that is judged first under a clock ("exact" or "wall") in a case
+ * with these parameters.
+ */
+const char *fl_kpi_primary(const char *clock, const json_t *params);
 
 #endif

@@ -17,7 +17,7 @@ struct reader {
 	struct fl_events *ev;
 	const struct fl_case *const *cases;
 	size_t ncases;
-	const char *primary;
+	const char *clock;
 };
 
 static json_t *entry(struct reader *rd, size_t i)
@@ -88,23 +88,40 @@ static int check_samples(const char *kpi, const json_t *list, bool positive,
 static int take_kpis(struct reader *rd, size_t i, const json_t *kpis,
 		     struct fl_err *err)
 {
+	const char *primary = fl_kpi_primary(rd->clock, rd->cases[i]->params);
 	const char *key;
 	json_t *list;
 
-	if (!json_object_get(kpis, rd->primary))
+	if (!json_object_get(kpis, primary))
 		return fl_err_set(err, -EINVAL, FL_E_INFRA,
-				  "kpi '%s' is missing", rd->primary);
+				  "kpi '%s' is missing", primary);
 	json_object_foreach((json_t *)kpis, key, list) {
 		int r;
 
 		if (!fl_kpi_find(key))
 			return fl_err_set(err, -EINVAL, FL_E_INFRA,
 					  "unknown kpi '%.64s'", key);
-		r = check_samples(key, list, !strcmp(key, rd->primary), err);
+		r = check_samples(key, list, !strcmp(key, primary), err);
 		if (r < 0)
 			return r;
 	}
 	json_object_set(entry(rd, i), "kpis", (json_t *)kpis);
+	return 0;
+}
+
+/* Per cents of CPUs are resolved in the guest; kept until the end. */
+static int take_tasks(struct reader *rd, size_t i, const json_t *info,
+		      struct fl_err *err)
+{
+	int64_t n;
+
+	if (!json_is_string(json_object_get(rd->cases[i]->params, "nr_task")))
+		return 0;
+	n = fl_json_int_or(info, "nr_task", 0);
+	if (n < 1 || n > FL_TASKS_MAX)
+		return fl_err_set(err, -EINVAL, FL_E_INFRA,
+				  "bad number of tasks");
+	json_object_set_new(entry(rd, i), "nr_task", json_integer(n));
 	return 0;
 }
 
@@ -159,6 +176,9 @@ static int case_event(struct reader *rd, const char *what, const json_t *event,
 	} else {
 		r = take_kpis(rd, (size_t)i, json_object_get(event, "kpis"),
 			      err);
+		if (!r)
+			r = take_tasks(rd, (size_t)i,
+				       json_object_get(event, "info"), err);
 		if (r < 0)
 			return r;
 		set_status(rd, (size_t)i, "done", json_string(""));
@@ -248,6 +268,55 @@ static void finish(struct reader *rd)
 	}
 }
 
+static int64_t tasks_of(struct reader *rd, size_t i)
+{
+	return fl_json_int_or(entry(rd, i), "nr_task",
+			      fl_json_int_or(rd->cases[i]->params, "nr_task",
+					     0));
+}
+
+/* The case that differs from case i in its one task only; NULL when none. */
+static const json_t *one_task(struct reader *rd, size_t i)
+{
+	json_auto_t *me = json_copy(rd->cases[i]->params);
+
+	json_object_set_new(me, "nr_task", json_integer(1));
+	for (size_t k = 0; k < rd->ncases; k++)
+		if (json_equal(me, rd->cases[k]->params))
+			return json_object_get(json_object_get(entry(rd, k),
+							       "kpis"),
+					       "workload");
+	return NULL;
+}
+
+static double mean(const json_t *list)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		sum += json_number_value(json_array_get(list, i));
+	return sum / (double)json_array_size(list);
+}
+
+/* What n tasks do together, against n times what one does alone. */
+static void add_scalability(struct reader *rd, size_t i)
+{
+	json_t *kpis = json_object_get(entry(rd, i), "kpis"), *ratios;
+	const json_t *all = json_object_get(kpis, "workload"), *alone;
+	int64_t n = tasks_of(rd, i);
+
+	alone = n > 1 && all ? one_task(rd, i) : NULL;
+	if (!alone || mean(alone) <= 0)
+		return;
+	ratios = json_array();
+	for (size_t k = 0; k < json_array_size(all); k++)
+		json_array_append_new(
+			ratios,
+			json_real(json_number_value(json_array_get(all, k)) /
+				  ((double)n * mean(alone))));
+	json_object_set_new(kpis, "scalability", ratios);
+}
+
 void fl_events_read(const char *buf, size_t n, enum fl_clock_kind clock,
 		    const struct fl_case *const *cases, size_t ncases,
 		    struct fl_events *ret)
@@ -256,7 +325,7 @@ void fl_events_read(const char *buf, size_t n, enum fl_clock_kind clock,
 		.ev = ret,
 		.cases = cases,
 		.ncases = ncases,
-		.primary = fl_kpi_primary(fl_clock_kind_str(clock)),
+		.clock = fl_clock_kind_str(clock),
 	};
 	size_t number = 1;
 
@@ -281,6 +350,10 @@ void fl_events_read(const char *buf, size_t n, enum fl_clock_kind clock,
 		at += len + 1;
 	}
 	finish(&rd);
+	for (size_t i = 0; i < ncases; i++)
+		add_scalability(&rd, i);
+	for (size_t i = 0; i < ncases; i++)
+		json_object_del(entry(&rd, i), "nr_task");
 }
 
 void fl_events_clear(struct fl_events *ev)

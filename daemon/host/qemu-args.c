@@ -234,7 +234,7 @@ int fl_qemu_recipe(const struct fl_host *host, enum fl_isa isa, json_t **ret,
 		fl_clock_kind_str(host->clock), "append", args, tsc, "mkfs",
 		tools, "memory_mb", (json_int_t)host->memory_mb, "cpus",
 		(json_int_t)cpus(host), "workload_version",
-		FL_WORKLOAD_VERSION);
+		exact(host) ? FL_WORKLOAD_VERSION : FL_WORKLOAD_VERSION_WALL);
 	if (exact(host)) {
 		json_object_set_new(j, "icount", json_string(ICOUNT));
 	} else {

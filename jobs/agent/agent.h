@@ -22,14 +22,26 @@ struct fl_plan_disk {
 	char error[FL_REASON_MAX]; /* why it is not mounted, or "" */
 };
 
+enum fl_pin { FL_PIN_CORE, FL_PIN_SMT, FL_PIN_NONE };
+
 struct fl_plan_case {
 	char name[FL_CASE_NAME_MAX];
 	const struct fl_workload *workload;
 	char fs[8]; /* "" without a file */
+	char thp[8]; /* "" leaves the kernel's setting alone */
 	uint64_t memsize;
-	unsigned nr_task;
+	unsigned nr_task; /* per cents of the CPUs are resolved */
 	unsigned warmup, samples; /* wall clock: seconds */
+	bool thread; /* tasks are threads of one process */
+	bool dropped; /* the file leaves the page cache before each pass */
+	enum fl_pin pin;
 };
+
+/* Some of the time between passes is not measured. */
+static inline bool fl_case_has_parts(const struct fl_plan_case *c)
+{
+	return c->workload->populate || c->dropped;
+}
 
 struct fl_plan {
 	bool exact;
@@ -82,27 +94,80 @@ struct fl_counter *fl_counter_open(void);
 /* Count of minor faults since open; -1 when reading fails. Closes it. */
 int64_t fl_counter_close(struct fl_counter *c);
 
-/* run.c: measures one case and reports case_done or case_failed. */
-void fl_run_case(const struct fl_plan *plan, const struct fl_plan_case *c);
+/* pin.c: ties the calling task to its CPUs; nothing to do with one CPU. */
+int fl_pin_task(enum fl_pin pin, unsigned index);
 
-/* task.c: the code of one task process. */
+/* thp.c: huge page settings of a case, and what the kernel made of them. */
+struct fl_thp;
+/* Sets what the case asks for and reads it back; NULL and why when refused. */
+struct fl_thp *fl_thp_apply(const struct fl_plan_case *c,
+			    char why[FL_REASON_MAX]);
+/* The counts that fl_thp_report() takes the difference to. */
+void fl_thp_mark(struct fl_thp *t);
+/* The member "thp" of a case's info, when there is anything to tell. */
+void fl_thp_report(const struct fl_thp *t, struct fl_line *l);
+/* Puts the old settings back. */
+void fl_thp_free(struct fl_thp *t);
+
+/* task.c: the code of the tasks. */
 struct fl_slot {
 	_Alignas(128) volatile uint64_t ops; /* all of them, ever */
 	uint64_t start, end; /* TSC at both ends of the window */
 	uint64_t window_ops, minor, major; /* inside the window */
 	uint64_t warm_ops, warm_minor; /* of the first pass */
 	int64_t warm_perf; /* the same faults by perf; -1: not supported */
+	/* Measured parts of the window, under seq (odd: being written) */
+	unsigned seq;
+	uint64_t part_ops, part_ns;
 	char error[FL_REASON_MAX]; /* why it gave up */
 };
 
 struct fl_board {
 	volatile int stop; /* wall clock: the parent ends the window */
 	int ready_fd, go_fd; /* task writes a byte, task reads a byte */
+	unsigned finished; /* tasks that are through with their window */
 	struct fl_slot slot[];
 };
 
+/* One task in a process of its own, or all of them as threads of one. */
 _Noreturn void fl_task_main(const struct fl_plan *plan,
 			    const struct fl_plan_case *c, const char *dir,
 			    struct fl_board *board, unsigned index);
+_Noreturn void fl_threads_main(const struct fl_plan *plan,
+			       const struct fl_plan_case *c, const char *dir,
+			       struct fl_board *board);
+
+/* run.c: measures one case and reports case_done or case_failed. */
+struct fl_sample {
+	double rate; /* operations per second and task */
+	double idle; /* per cent of all CPUs; negative: not known */
+};
+
+struct fl_run {
+	const struct fl_plan *plan;
+	const struct fl_plan_case *c;
+	const char *dir; /* of the file system, NULL without a file */
+	struct fl_board *board;
+	size_t board_size;
+	pid_t *pid; /* 0 once reaped */
+	unsigned nproc, alive; /* processes of the case */
+	int ready[2], go[2];
+	int64_t oom_kills; /* before the case */
+	struct fl_sample *sample; /* wall clock: c->samples of them */
+	struct fl_thp *thp;
+	char why[FL_REASON_MAX];
+};
+
+void fl_run_case(const struct fl_plan *plan, const struct fl_plan_case *c);
+/* The first reason is the one that is kept. Returns false. */
+bool fl_run_fail(struct fl_run *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Takes what has ended; waits for one when asked to. False on a bad end. */
+bool fl_run_reap(struct fl_run *r, bool wait);
+
+/* sample.c: the wall clock's window, a sample a second. */
+bool fl_run_sample(struct fl_run *r);
+/* result.c: checks what the tasks left and reports case_done. */
+bool fl_run_report(struct fl_run *r, struct fl_line *l);
 
 #endif

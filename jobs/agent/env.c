@@ -82,7 +82,9 @@ void fl_env_report(const struct fl_plan *plan, struct fl_line *l)
 {
 	struct utsname u;
 
-	fl_report_raw(l, ",\"env\":{\"agent\":%d", FL_WORKLOAD_VERSION);
+	fl_report_raw(l, ",\"env\":{\"agent\":%d",
+		      plan->exact ? FL_WORKLOAD_VERSION :
+				    FL_WORKLOAD_VERSION_WALL);
 	if (!uname(&u)) {
 		fl_report_str(l, "release", u.release);
 		fl_report_str(l, "version", u.version);
@@ -93,7 +95,10 @@ void fl_env_report(const struct fl_plan *plan, struct fl_line *l)
 	fl_report_num(l, "cpus", (double)sysconf(_SC_NPROCESSORS_ONLN));
 	fl_report_num(l, "memory_mb",
 		      (double)fl_sys_value("/proc/meminfo", "MemTotal") / 1024);
+	file_line(l, "aslr", "/proc/sys/kernel/randomize_va_space");
 	file_line(l, "thp", "/sys/kernel/mm/transparent_hugepage/enabled");
+	file_line(l, "thp_shmem",
+		  "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
 	file_line(l, "clocksource",
 		  "/sys/devices/system/clocksource/clocksource0/"
 		  "current_clocksource");

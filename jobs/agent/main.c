@@ -15,7 +15,8 @@
 
 /*
  * Nothing periodic may run inside a window: writeback alone spread disk
- * file systems by 3 %, the statistics worker is the next largest.
+ * file systems by 3 %, the statistics worker is the next largest. Addresses
+ * are the same in each run, as under will-it-scale.
  */
 static const struct {
 	const char *path, *value;
@@ -26,6 +27,8 @@ static const struct {
 	{ "/proc/sys/vm/dirty_expire_centisecs", "360000" },
 	{ "/proc/sys/vm/stat_interval", "3600" },
 	{ "/proc/sys/fs/xfs/xfssyncd_centisecs", "720000" },
+	{ "/proc/sys/kernel/randomize_va_space", "0" },
+	{ "/proc/sys/vm/drop_caches", "4" }, /* not a word when it is used */
 };
 
 static void mount_system(void)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int refuse(char why[FL_REASON_MAX], unsigned line, const char *what)
 {
@@ -36,17 +37,78 @@ static bool copy(char *to, size_t n, const char *from)
 	return true;
 }
 
+/* Index of value in words, -1 when it is none of them. */
+static int word(const char *value, const char *const *words)
+{
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(words[i], value))
+			return i;
+	return -1;
+}
+
+/* A number of tasks, or per cents of the CPUs: at least one task. */
+static bool set_tasks(struct fl_plan_case *c, const char *value)
+{
+	size_t n = strlen(value);
+	char digits[16] = "";
+	uint64_t v;
+
+	if (!n || n >= sizeof(digits))
+		return false;
+	memcpy(digits, value, n);
+	if (digits[n - 1] == '%')
+		digits[n - 1] = '\0';
+	if (!number(digits, 1, 65536, &v))
+		return false;
+	if (value[n - 1] == '%')
+		v = v * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) / 100;
+	c->nr_task = v ? (unsigned)v : 1;
+	return c->nr_task <= FL_TASKS_MAX;
+}
+
+/* 1 when set, 0 when the key is none of these, -1 when the value is bad. */
+static int set_word(struct fl_plan_case *c, const char *key, const char *value)
+{
+	static const char *const modes[] = { "process", "thread", NULL },
+				 *const pins[] = { "core", "smt", "none",
+						   NULL },
+				 *const caches[] = { "warm", "dropped", NULL },
+				 *const thps[] = { "always", "madvise", "never",
+						   NULL };
+	int i;
+
+	if (!strcmp(key, "mode")) {
+		i = word(value, modes);
+		c->thread = i == 1;
+	} else if (!strcmp(key, "pin")) {
+		i = word(value, pins);
+		c->pin = i < 0 ? FL_PIN_NONE : (enum fl_pin)i;
+	} else if (!strcmp(key, "cache")) {
+		i = word(value, caches);
+		c->dropped = i == 1;
+	} else if (!strcmp(key, "thp")) {
+		i = word(value, thps);
+		if (i >= 0)
+			copy(c->thp, sizeof(c->thp), value);
+	} else {
+		return 0;
+	}
+	return i < 0 ? -1 : 1;
+}
+
 static bool set_param(struct fl_plan_case *c, const char *key,
 		      const char *value)
 {
+	int done = set_word(c, key, value);
 	uint64_t v = 0;
+
+	if (done)
+		return done > 0;
 
 	if (!strcmp(key, "program")) {
 		c->workload = fl_workload_find(value);
 		return c->workload != NULL;
 	}
-	if (!strcmp(key, "mode"))
-		return !strcmp(value, "process");
 	if (!strcmp(key, "fs"))
 		return copy(c->fs, sizeof(c->fs), value);
 	if (!strcmp(key, "memsize")) {
@@ -55,11 +117,11 @@ static bool set_param(struct fl_plan_case *c, const char *key,
 		c->memsize = v;
 		return true;
 	}
+	if (!strcmp(key, "nr_task"))
+		return set_tasks(c, value);
 	if (!number(value, 0, 65536, &v))
 		return false;
-	if (!strcmp(key, "nr_task"))
-		c->nr_task = (unsigned)v;
-	else if (!strcmp(key, "warmup"))
+	if (!strcmp(key, "warmup"))
 		c->warmup = (unsigned)v;
 	else if (!strcmp(key, "samples"))
 		c->samples = (unsigned)v;

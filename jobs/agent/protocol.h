@@ -10,9 +10,11 @@
 
 /*
  * Part of every recipe: bump it whenever a change to the agent or to a
- * workload can move a number.
+ * workload can move a number. The clocks have one each: pinning moves the
+ * wall clock's numbers (2), and nothing where there is one CPU.
  */
 #define FL_WORKLOAD_VERSION 1
+#define FL_WORKLOAD_VERSION_WALL 2
 
 /*
  * The plan is text, one statement a line, in this order:
@@ -22,12 +24,17 @@
  *   disk TYPE DEVICE IMAGE  a RAM disk to fill and mount, 0 to 2 of them
  *   case NAME key=value …   repeated; keys are those of fl_plan_read()
  *   end
+ *
+ * A case that is done says {"event":"case_done", "case": NAME, "kpis": {KPI:
+ * [samples], …}, "info": {"nr_task": N, …}}: nr_task with per cents of CPUs
+ * resolved, the rest of info is for people.
  */
 #define FL_PLAN_PATH "/plan"
 #define FL_PLAN_MAGIC "faultline-plan 1"
 #define FL_PLAN_MAX (256 << 10)
 #define FL_PLAN_CASES 512
 #define FL_CASE_NAME_MAX 160
+#define FL_TASKS_MAX 4096
 
 /*
  * An image holds the non-zero blocks of a file system: this magic, then

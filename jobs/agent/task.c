@@ -1,23 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One task of a case, in a process of its own: warm up (with perf counting,
+ * One task of a case, as a process or a thread: warm up (with perf counting,
  * as a check of the other counter), wait for the start, repeat passes for the
- * window. All it finds goes into its slot of the shared board.
+ * window. All it finds goes into its slot of the shared board. Who dies takes
+ * its process along: threads end together.
  */
 #include "agent.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
+
+#define STACK (256 << 10)
+/* Passes of a window at least, where some of the time is not measured. */
+#define PARTS_MIN 3
+
+struct job {
+	const struct fl_plan *plan;
+	const struct fl_plan_case *c;
+	const char *dir;
+	struct fl_board *board;
+	unsigned index;
+	pthread_t thread;
+};
 
 static _Noreturn void give_up(struct fl_slot *s, const char *what, int code)
 {
 	snprintf(s->error, sizeof(s->error), "%s: %s", what, strerror(code));
 	_exit(1);
+}
+
+/* The page cache can drop what has a place on the disk. */
+static void fill_file(int fd, const struct fl_plan_case *c, struct fl_slot *s)
+{
+	static const char block[64 << 10] = { 1 };
+
+	for (uint64_t at = 0; at < c->memsize;) {
+		size_t n = c->memsize - at < sizeof(block) ?
+				   (size_t)(c->memsize - at) :
+				   sizeof(block);
+		ssize_t done = pwrite(fd, block, n, (off_t)at);
+
+		if (done <= 0)
+			give_up(s, "cannot fill its file",
+				done ? errno : ENOSPC);
+		at += (uint64_t)done;
+	}
 }
 
 static int open_file(const struct fl_plan_case *c, const char *dir,
@@ -33,6 +70,8 @@ static int open_file(const struct fl_plan_case *c, const char *dir,
 	unlink(path);
 	if (ftruncate(fd, (off_t)c->memsize) < 0)
 		give_up(s, "cannot size its file", errno);
+	if (c->dropped)
+		fill_file(fd, c, s);
 	return fd;
 }
 
@@ -45,13 +84,48 @@ static void run_pass(const struct fl_plan_case *c, struct fl_task *t,
 		give_up(s, "a pass failed", -r);
 }
 
+/* What comes before a pass and is not measured. */
+static void before_pass(const struct fl_plan_case *c, struct fl_task *t,
+			struct fl_slot *s)
+{
+	int r = c->workload->populate ? c->workload->populate(t) : 0;
+
+	if (r < 0)
+		give_up(s, "cannot populate a region", -r);
+	if (!c->dropped)
+		return;
+	if (fsync(t->fd) < 0)
+		give_up(s, "cannot write its file back", errno);
+	r = posix_fadvise(t->fd, 0, 0, POSIX_FADV_DONTNEED);
+	if (r)
+		give_up(s, "cannot drop its file from the page cache", r);
+	/* With others it would take away what they are about to map. */
+	if (c->nr_task == 1 && !fl_sys_write("/proc/sys/vm/drop_caches", "1"))
+		give_up(s, "cannot drop the page cache", errno);
+}
+
+static void after_pass(const struct fl_plan_case *c, struct fl_task *t,
+		       struct fl_slot *s)
+{
+	int r = c->workload->restore ? c->workload->restore(t) : 0;
+
+	if (r < 0)
+		give_up(s, "a pass left the wrong state", -r);
+}
+
+/* A thread's own faults; those of a process are its only thread's. */
+static void usage(const struct fl_plan_case *c, struct rusage *ret)
+{
+	getrusage(c->thread ? RUSAGE_THREAD : RUSAGE_SELF, ret);
+}
+
 static void window(const struct fl_plan *plan, const struct fl_plan_case *c,
 		   struct fl_task *t, struct fl_board *board, struct fl_slot *s)
 {
 	struct rusage before, after;
 	uint64_t ops;
 
-	getrusage(RUSAGE_SELF, &before);
+	usage(c, &before);
 	ops = s->ops;
 	s->start = __rdtsc();
 	do
@@ -60,45 +134,169 @@ static void window(const struct fl_plan *plan, const struct fl_plan_case *c,
 			     !board->stop);
 	s->end = __rdtsc();
 	s->window_ops = s->ops - ops;
-	getrusage(RUSAGE_SELF, &after);
+	usage(c, &after);
 	s->minor = (uint64_t)(after.ru_minflt - before.ru_minflt);
 	s->major = (uint64_t)(after.ru_majflt - before.ru_majflt);
+}
+
+/*
+ * Nanoseconds. Under the exact clock the CPU time of the task, an instruction
+ * each: what other tasks do outside of their measured parts stays out.
+ */
+static uint64_t part_clock(const struct fl_plan *plan, struct fl_slot *s)
+{
+	struct timespec t;
+
+	if (clock_gettime(plan->exact ? CLOCK_THREAD_CPUTIME_ID :
+					CLOCK_MONOTONIC,
+			  &t) < 0)
+		give_up(s, "cannot read its clock", errno);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void publish(struct fl_slot *s, uint64_t ops, uint64_t ns)
+{
+	__atomic_store_n(&s->seq, s->seq + 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	s->part_ops += ops;
+	s->part_ns += ns;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&s->seq, s->seq + 1, __ATOMIC_RELAXED);
+}
+
+static void run_part(const struct fl_plan *plan, const struct fl_plan_case *c,
+		     struct fl_task *t, struct fl_slot *s)
+{
+	struct rusage before, after;
+	uint64_t ops, start, end;
+
+	before_pass(c, t, s);
+	ops = s->ops;
+	usage(c, &before);
+	start = part_clock(plan, s);
+	run_pass(c, t, s);
+	end = part_clock(plan, s);
+	usage(c, &after);
+	s->minor += (uint64_t)(after.ru_minflt - before.ru_minflt);
+	s->major += (uint64_t)(after.ru_majflt - before.ru_majflt);
+	publish(s, s->ops - ops, end - start);
+	after_pass(c, t, s);
+}
+
+/* As window(), for passes with parts that are not measured. */
+static void window_of_parts(const struct fl_plan *plan,
+			    const struct fl_plan_case *c, struct fl_task *t,
+			    struct fl_board *board, struct fl_slot *s)
+{
+	unsigned passes = 0;
+
+	s->start = __rdtsc();
+	do
+		run_part(plan, c, t, s);
+	while (plan->exact ? ++passes < PARTS_MIN ||
+				     __rdtsc() - s->start < FL_EXACT_WINDOW :
+			     !board->stop);
+	s->end = __rdtsc();
+	s->window_ops = s->part_ops;
 }
 
 static void warm_up(const struct fl_plan_case *c, struct fl_task *t,
 		    struct fl_slot *s)
 {
-	struct fl_counter *counter = fl_counter_open();
 	struct rusage before, after;
+	struct fl_counter *counter;
 
-	getrusage(RUSAGE_SELF, &before);
+	before_pass(c, t, s);
+	counter = fl_counter_open();
+	usage(c, &before);
 	run_pass(c, t, s);
-	getrusage(RUSAGE_SELF, &after);
+	usage(c, &after);
 	s->warm_ops = s->ops;
 	s->warm_minor = (uint64_t)(after.ru_minflt - before.ru_minflt);
 	s->warm_perf = counter ? fl_counter_close(counter) : -1;
+	after_pass(c, t, s);
 }
 
-void fl_task_main(const struct fl_plan *plan, const struct fl_plan_case *c,
-		  const char *dir, struct fl_board *board, unsigned index)
+/* Nobody cleans up while another one still measures. */
+static void wait_for_others(struct fl_board *board, unsigned n)
 {
-	struct fl_slot *s = &board->slot[index];
+	unsigned done =
+		__atomic_add_fetch(&board->finished, 1, __ATOMIC_SEQ_CST);
+
+	if (done == n)
+		syscall(SYS_futex, &board->finished, FUTEX_WAKE, INT_MAX, NULL,
+			NULL, 0);
+	while ((done = __atomic_load_n(&board->finished, __ATOMIC_SEQ_CST)) < n)
+		syscall(SYS_futex, &board->finished, FUTEX_WAIT, done, NULL,
+			NULL, 0);
+}
+
+static void run_task(const struct job *j)
+{
+	const struct fl_plan_case *c = j->c;
+	struct fl_slot *s = &j->board->slot[j->index];
 	struct fl_task t = {
 		.fd = -1,
 		.memsize = c->memsize,
 		.page = (size_t)sysconf(_SC_PAGESIZE),
 		.ops = &s->ops,
+		.advise_huge = !strcmp(c->thp, "madvise"),
 	};
 	char byte = 1;
+	int r;
+
+	if (j->dir)
+		t.fd = open_file(c, j->dir, j->index, s);
+	r = fl_pin_task(c->pin, j->index);
+	if (r < 0)
+		give_up(s, "cannot pin it to its CPU", -r);
+	warm_up(c, &t, s);
+	if (write(j->board->ready_fd, &byte, 1) != 1 ||
+	    read(j->board->go_fd, &byte, 1) != 1)
+		give_up(s, "lost its parent", errno);
+	if (fl_case_has_parts(c))
+		window_of_parts(j->plan, c, &t, j->board, s);
+	else
+		window(j->plan, c, &t, j->board, s);
+	wait_for_others(j->board, c->nr_task);
+}
+
+void fl_task_main(const struct fl_plan *plan, const struct fl_plan_case *c,
+		  const char *dir, struct fl_board *board, unsigned index)
+{
+	struct job j = { plan, c, dir, board, index, 0 };
 
 	/* When memory runs out the task goes, and the agent tells of it. */
 	fl_sys_write("/proc/self/oom_score_adj", "1000");
-	if (dir)
-		t.fd = open_file(c, dir, index, s);
-	warm_up(c, &t, s);
-	if (write(board->ready_fd, &byte, 1) != 1 ||
-	    read(board->go_fd, &byte, 1) != 1)
-		give_up(s, "lost its parent", errno);
-	window(plan, c, &t, board, s);
+	run_task(&j);
+	_exit(0);
+}
+
+static void *thread_main(void *arg)
+{
+	run_task(arg);
+	return NULL;
+}
+
+void fl_threads_main(const struct fl_plan *plan, const struct fl_plan_case *c,
+		     const char *dir, struct fl_board *board)
+{
+	struct job *j = calloc(c->nr_task, sizeof(*j));
+	pthread_attr_t attr;
+	int r;
+
+	fl_sys_write("/proc/self/oom_score_adj", "1000");
+	if (!j)
+		give_up(&board->slot[0], "cannot start", ENOMEM);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	for (unsigned i = 0; i < c->nr_task; i++) {
+		j[i] = (struct job){ plan, c, dir, board, i, 0 };
+		r = pthread_create(&j[i].thread, &attr, thread_main, &j[i]);
+		if (r)
+			give_up(&board->slot[i], "cannot start", r);
+	}
+	for (unsigned i = 0; i < c->nr_task; i++)
+		pthread_join(j[i].thread, NULL);
 	_exit(0);
 }

@@ -9,8 +9,8 @@
 
 static int pass(struct fl_task *task)
 {
-	return fl_sweep(task, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS);
+	return fl_sweep_pass(task, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS);
 }
 
 const struct fl_workload fl_page_fault1 = {

@@ -9,7 +9,7 @@
 
 static int pass(struct fl_task *task)
 {
-	return fl_sweep(task, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	return fl_sweep_pass(task, PROT_READ | PROT_WRITE, MAP_PRIVATE);
 }
 
 const struct fl_workload fl_page_fault2 = {

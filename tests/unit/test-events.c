@@ -198,6 +198,95 @@ static void test_wall_clock(void **state _unused_)
 	fl_events_clear(&ev);
 }
 
+/* Three cases that differ in their tasks, the last in per cent of the CPUs. */
+struct scaling {
+	struct fl_case c[3];
+	const struct fl_case *list[3];
+};
+
+static void scaling_init(struct scaling *s, const char *second)
+{
+	*s = (struct scaling){ 0 };
+	s->c[0].params =
+		json_pack("{s:s, s:i}", "mode", "thread", "nr_task", 2);
+	s->c[1].params = json_pack("{s:s, s:i}", "mode", second, "nr_task", 1);
+	s->c[2].params =
+		json_pack("{s:s, s:s}", "mode", "thread", "nr_task", "50%");
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const names[] = { "two", "one", "half" };
+
+		s->c[i].name = (char *)names[i];
+		s->list[i] = &s->c[i];
+	}
+}
+
+static void scaling_clear(struct scaling *s)
+{
+	for (size_t i = 0; i < 3; i++)
+		json_decref(s->c[i].params);
+}
+
+#define DONE(name, rate, sum, info)                                      \
+	"{\"event\":\"case_start\",\"case\":\"" name "\"}\n"             \
+	"{\"event\":\"case_done\",\"case\":\"" name "\",\"kpis\":{" rate \
+	"\"workload\":[" sum "]}" info "}\n"
+#define THREAD "\"per_thread_ops\":[5,5],"
+
+static void test_scalability(void **state _unused_)
+{
+	static const char text[] = START DONE("two", THREAD, "12,15", "")
+		DONE("one", THREAD, "10,10", "")
+			DONE("half", THREAD, "24,20",
+			     ",\"info\":{\"nr_task\":4}") END;
+	_cleanup_(scaling_clear) struct scaling s;
+	_cleanup_(fl_events_clear) struct fl_events ev = { 0 };
+
+	scaling_init(&s, "thread");
+	fl_events_read(text, strlen(text), FL_CLOCK_WALL, s.list, 3, &ev);
+	assert_null(ev.bad);
+	assert_int_equal(ev.done, 3);
+	assert_true(sample(&ev, 0, "scalability") == 0.6);
+	assert_true(sample(&ev, 2, "scalability") == 0.6);
+	assert_null(json_object_get(json_object_get(json_array_get(ev.cases, 1),
+						    "kpis"),
+				    "scalability"));
+	assert_null(json_object_get(json_array_get(ev.cases, 2), "nr_task"));
+}
+
+/* One task of another kind says nothing of how these scale. */
+static void test_scalability_needs_its_like(void **state _unused_)
+{
+	static const char text[] = START DONE("two", THREAD, "12", "")
+		DONE("one", "\"per_process_ops\":[10],", "10", "")
+			DONE("half", THREAD, "24",
+			     ",\"info\":{\"nr_task\":5000}") END;
+	_cleanup_(scaling_clear) struct scaling s;
+	_cleanup_(fl_events_clear) struct fl_events ev = { 0 };
+
+	scaling_init(&s, "process");
+	fl_events_read(text, strlen(text), FL_CLOCK_WALL, s.list, 3, &ev);
+	assert_int_equal(ev.done, 2);
+	assert_non_null(strstr(ev.bad, "bad number of tasks"));
+	assert_null(json_object_get(json_object_get(json_array_get(ev.cases, 0),
+						    "kpis"),
+				    "scalability"));
+	assert_string_equal(member(&ev, 2, "status"), "lost");
+}
+
+/* Threads are judged by what threads do. */
+static void test_wrong_primary(void **state _unused_)
+{
+	static const char text[] =
+		START DONE("two", "\"per_process_ops\":[5],", "10", "");
+	_cleanup_(scaling_clear) struct scaling s;
+	_cleanup_(fl_events_clear) struct fl_events ev = { 0 };
+
+	scaling_init(&s, "thread");
+	fl_events_read(text, strlen(text), FL_CLOCK_WALL, s.list, 3, &ev);
+	assert_int_equal(ev.done, 0);
+	assert_non_null(strstr(ev.bad, "kpi 'per_thread_ops' is missing"));
+}
+
 static void test_plan_refused(void **state _unused_)
 {
 	_cleanup_(fl_events_clear) struct fl_events ev =
@@ -216,6 +305,9 @@ int main(void)
 		cmocka_unit_test(test_goes_on_after_noise),
 		cmocka_unit_test(test_long_line),
 		cmocka_unit_test(test_wall_clock),
+		cmocka_unit_test(test_scalability),
+		cmocka_unit_test(test_scalability_needs_its_like),
+		cmocka_unit_test(test_wrong_primary),
 		cmocka_unit_test(test_plan_refused),
 	};
 

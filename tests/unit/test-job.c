@@ -61,6 +61,44 @@ static void test_expands(void **state _unused_)
 	assert_int_equal(json_array_size(job->thresholds), 1);
 }
 
+/* New parameters are named when they say something, and only then. */
+static void test_names(void **state _unused_)
+{
+	static const char *const want[] = {
+		"page_fault4/thread/nr_task=50%/xfs/pin=smt/cache=dropped",
+		"page_fault4/thread/nr_task=50%/xfs/cache=dropped",
+		"page_fault4/thread/nr_task=2/xfs/pin=smt/cache=dropped",
+		"page_fault4/thread/nr_task=2/xfs/cache=dropped",
+		"page_fault1/process/nr_task=1/thp=always",
+		"page_fault1/process/nr_task=1/thp=never",
+		"madvise_pageout/process/nr_task=1/ext4",
+		"page_fault3/process/nr_task=1/tmpfs",
+	};
+	_cleanup_(fl_job_freep) struct fl_job *job = NULL;
+	struct fl_err err = { 0 };
+	const json_t *last;
+
+	if (load("{\"cases\": [{\"program\": \"page_fault4\","
+		 " \"mode\": \"thread\", \"nr_task\": [\"50%\", 2],"
+		 " \"fs\": \"xfs\", \"pin\": [\"smt\", \"core\"],"
+		 " \"cache\": \"dropped\"},"
+		 "{\"program\": \"page_fault1\","
+		 " \"thp\": [\"always\", \"never\"]},"
+		 "{\"program\": \"madvise_pageout\"},"
+		 "{\"program\": \"page_fault3\", \"pin\": \"core\","
+		 " \"cache\": \"warm\"}]}",
+		 &job, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(job->ncases, FL_ARRAY_SIZE(want));
+	for (size_t i = 0; i < FL_ARRAY_SIZE(want); i++)
+		assert_string_equal(job->cases[i].name, want[i]);
+	/* One case has one form: its rows are those of older jobs. */
+	last = job->cases[job->ncases - 1].params;
+	assert_int_equal(json_object_size(last), 7);
+	assert_null(json_object_get(last, "pin"));
+	assert_null(json_object_get(last, "cache"));
+}
+
 static void test_fills_defaults(void **state _unused_)
 {
 	_cleanup_(fl_job_freep) struct fl_job *job = NULL;
@@ -125,8 +163,32 @@ static const struct {
 	{ CASE(", \"nr_task\": 0"), "cases[0].nr_task: expected a whole" },
 	{ CASE(", \"nr_task\": [1, \"2\"]"), "cases[0].nr_task[1]: expected" },
 	{ CASE(", \"nr_task\": []"), "cases[0].nr_task: expected at least" },
-	{ CASE(", \"mode\": \"thread\""),
-	  "cases[0].mode: expected \"process\"" },
+	{ CASE(", \"mode\": \"fibre\""),
+	  "cases[0].mode: expected one of \"process\", \"thread\"" },
+	{ CASE(", \"nr_task\": \"0%\""),
+	  "cases[0].nr_task: expected a number" },
+	{ CASE(", \"nr_task\": \"1001%\""), "cases[0].nr_task: expected" },
+	{ CASE(", \"nr_task\": \"50\""), "cases[0].nr_task: expected" },
+	{ CASE(", \"nr_task\": \"50%%\""), "cases[0].nr_task: expected" },
+	{ CASE(", \"nr_task\": \"-5%\""), "cases[0].nr_task: expected" },
+	{ CASE(", \"pin\": \"socket\""), "cases[0].pin: expected one of" },
+	{ CASE(", \"pin\": [\"core\", \"core\"]"), "is there twice" },
+	{ CASE(", \"cache\": \"dropped\""),
+	  "cases[0]: \"cache\" dropped needs \"fs\" ext4 or xfs" },
+	{ CASE(", \"cache\": \"cold\""), "cases[0].cache: expected one of" },
+	{ CASE(", \"thp\": true"), "cases[0].thp: expected one of" },
+	{ CASE(", \"fs\": \"xfs\", \"thp\": \"always\""),
+	  "cases[0]: \"thp\" says nothing of files on xfs" },
+	{ "{\"cases\": [{\"program\": \"page_fault1\","
+	  " \"cache\": \"dropped\"}]}",
+	  "cases[0]: 'page_fault1' does not fault on a file" },
+	{ "{\"cases\": [{\"program\": \"madvise_pageout\","
+	  " \"fs\": \"tmpfs\"}]}",
+	  "cases[0]: 'madvise_pageout' needs \"fs\" ext4 or xfs" },
+	{ "{\"cases\": [{\"program\": \"fork\", \"mode\": \"thread\"}]}",
+	  "cases[0]: 'fork' copies the memory of all threads" },
+	{ "{\"cases\": [{\"program\": \"munmap\", \"fs\": \"ext4\"}]}",
+	  "cases[0]: 'munmap' uses no file" },
 	{ CASE(", \"fs\": \"btrfs\""),
 	  "cases[0].fs: expected one of \"tmpfs\"" },
 	{ CASE(", \"fs\": [\"xfs\", \"xfs\"]"), "is there twice" },
@@ -215,11 +277,24 @@ static void test_kpis(void **state _unused_)
 	assert_int_equal(fl_kpi_find("per_process_ops")->better, 1);
 	assert_string_equal(fl_kpi_find("minor_faults_per_op")->unit, "faults");
 	assert_null(fl_kpi_find("speed"));
-	for (size_t i = 0; i < 4; i++)
+	assert_int_equal(fl_kpi_find("threads_idle")->better, 0);
+	for (size_t i = 0; i < 9; i++)
 		assert_ptr_equal(fl_kpi_find(fl_kpi_at(i)->name), fl_kpi_at(i));
-	assert_null(fl_kpi_at(4));
-	assert_string_equal(fl_kpi_primary("exact"), "instructions_per_op");
-	assert_string_equal(fl_kpi_primary("wall"), "per_process_ops");
+	assert_null(fl_kpi_at(9));
+}
+
+static void test_primary_kpi(void **state _unused_)
+{
+	json_auto_t *process = json_pack("{s:s}", "mode", "process");
+	json_auto_t *thread = json_pack("{s:s}", "mode", "thread");
+
+	assert_string_equal(fl_kpi_primary("exact", process),
+			    "instructions_per_op");
+	assert_string_equal(fl_kpi_primary("exact", thread),
+			    "instructions_per_op");
+	assert_string_equal(fl_kpi_primary("wall", process), "per_process_ops");
+	assert_string_equal(fl_kpi_primary("wall", thread), "per_thread_ops");
+	assert_string_equal(fl_kpi_primary("wall", NULL), "per_process_ops");
 }
 
 /* The jobs that are shipped load, and have the cases that are promised. */
@@ -228,7 +303,13 @@ static void test_shipped_jobs(void **state _unused_)
 	static const struct {
 		const char *name;
 		size_t ncases;
-	} shipped[] = { { "pagefault", 9 }, { "smoke", 2 }, { "trouble", 9 } };
+	} shipped[] = {
+		{ "pagefault", 9 },	  { "smoke", 2 },
+		{ "trouble", 9 },	  { "file-matrix", 24 },
+		{ "threads", 16 },	  { "regions", 13 },
+		{ "major-faults", 10 },	  { "thp", 14 },
+		{ "pagefault-wall", 24 },
+	};
 	_cleanup_strv_ struct fl_strv here = { 0 };
 
 	if (!fl_fs_is_dir("jobs"))
@@ -262,12 +343,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_expands),
+		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_fills_defaults),
 		cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_says_what_is_wrong),
 		cmocka_unit_test(test_too_many_cases),
 		cmocka_unit_test(test_lists_jobs),
 		cmocka_unit_test(test_kpis),
+		cmocka_unit_test(test_primary_kpi),
 		cmocka_unit_test(test_shipped_jobs),
 	};
 
