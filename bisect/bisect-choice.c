@@ -10,23 +10,8 @@
 #include <string.h>
 #include "../daemon/util/err.h"
 
-/* Hypotheses below this are left out of the sums: they move no choice, and
- * whole blocks of them are skipped. */
-#define NEGLIGIBLE 1e-13
-/* Batches choose among the best commits of this many bins of P(bad). */
-#define BINS 256
 #define STEP 0.4
 #define REACH 13 /* +-5.2 standard deviations */
-
-/* How commit x splits the hypotheses, and what its values would look like. */
-struct split {
-	double q; /* P(x is bad) */
-	double d; /* between the sides' expected values */
-	double spread_g, spread_b; /* variance of the level within a side */
-	double level; /* variance of a level given the hypothesis */
-	double h; /* share of a level that shows through x's own offset */
-	double entropy; /* of q, in nats */
-};
 
 static double log1pexp(double x)
 {
@@ -68,21 +53,21 @@ static double entropy(double q)
 	return -q * log(q) - (1 - q) * log1p(-q);
 }
 
-static struct split split_of(const struct fl_bisect *b, int x)
+struct fl_split fl_bisect_split(const struct fl_bisect *b, int x)
 {
 	const double *s = b->side + (size_t)x * FL_LANES;
 	const double *all = b->lane_total;
 	double q = fmin(fmax(s[LANE_P] / all[LANE_P], 0), 1), p;
-	struct split r = { .q = q, .d = b->ref_b - b->ref_g, .h = 1 };
+	struct fl_split r = { .q = q, .d = b->ref_b - b->ref_g, .h = 1 };
 	double mb = 0, mg = 0;
 
 	p = s[LANE_P];
-	if (p > NEGLIGIBLE) {
+	if (p > FL_NEGLIGIBLE) {
 		mb = s[LANE_B] / p;
 		r.spread_b = fmax(s[LANE_BB] / p - mb * mb, 0);
 	}
 	p = all[LANE_P] - s[LANE_P];
-	if (p > NEGLIGIBLE) {
+	if (p > FL_NEGLIGIBLE) {
 		mg = (all[LANE_G] - s[LANE_G]) / p;
 		r.spread_g = fmax((all[LANE_GG] - s[LANE_GG]) / p - mg * mg, 0);
 	}
@@ -98,8 +83,8 @@ static struct split split_of(const struct fl_bisect *b, int x)
 	return r;
 }
 
-/* Variance of the mean of r more boots, given hypothesis and data. */
-static double noise_of(const struct fl_bisect *b, const struct split *s, int r)
+double fl_bisect_noise_of(const struct fl_bisect *b, const struct fl_split *s,
+			  int r)
 {
 	double v = b->var * (1.0 / r + b->noise.lambda * s->h) + s->level;
 
@@ -108,14 +93,14 @@ static double noise_of(const struct fl_bisect *b, const struct split *s, int r)
 
 /* Within a side the hypotheses differ in where they put the level: what a
  * value tells about that, to second order. */
-static double level_info(const struct split *s, double v)
+static double level_info(const struct fl_split *s, double v)
 {
 	return 0.5 * (s->q * log1p(s->spread_b / v) +
 		      (1 - s->q) * log1p(s->spread_g / v));
 }
 
 /* I(c; Y) = I(side; Y) + I(c; Y | side), the first by quadrature. */
-static double info_of(const struct split *s, double v)
+static double info_of(const struct fl_split *s, double v)
 {
 	return fl_bisect_information(s->q, s->d, v + s->spread_g,
 				     v + s->spread_b) +
@@ -124,7 +109,7 @@ static double info_of(const struct split *s, double v)
 
 /* No measurement tells more than the side's entropy, nor more than a
  * Gaussian of the mixture's variance. log1p(x) <= x saves most logarithms. */
-static double info_bound(const struct split *s, double v)
+static double info_bound(const struct fl_split *s, double v)
 {
 	double spread = s->q * (1 - s->q) * s->d * s->d;
 	double own = s->q * s->spread_b + (1 - s->q) * s->spread_g;
@@ -135,7 +120,7 @@ static double info_bound(const struct split *s, double v)
 	return fmin(gauss, s->entropy + 0.5 * own / v);
 }
 
-static double fail_chance(const struct fl_obs *o)
+double fl_bisect_fail_chance(const struct fl_obs *o)
 {
 	if (o->boots)
 		return 0;
@@ -152,16 +137,16 @@ static double build_cost(const struct fl_obs *o)
  * the best number of boots of it, since later boots need no build.
  */
 static double score_of(const struct fl_bisect *b, int x,
-		       double (*info)(const struct split *s, double v))
+		       double (*info)(const struct fl_split *s, double v))
 {
 	static const int repeats[] = { 1, 2, 3, 4, 6, 8, 12 };
 	const struct fl_obs *o = &b->obs[x];
 	double build = build_cost(o), best = 0;
-	struct split s = split_of(b, x);
+	struct fl_split s = fl_bisect_split(b, x);
 
 	for (size_t i = 0; i < FL_ARRAY_SIZE(repeats); i++) {
 		int r = repeats[i];
-		double gain = info(&s, noise_of(b, &s, r));
+		double gain = info(&s, fl_bisect_noise_of(b, &s, r));
 		double score = gain / (build + r * o->run_s);
 
 		if (score <= best)
@@ -170,7 +155,7 @@ static double score_of(const struct fl_bisect *b, int x,
 		if (build <= 0)
 			break;
 	}
-	return best * (1 - fail_chance(o));
+	return best * (1 - fl_bisect_fail_chance(o));
 }
 
 static void fill_lanes(const struct fl_bisect *b, double *w)
@@ -180,7 +165,7 @@ static void fill_lanes(const struct fl_bisect *b, double *w)
 		double mb = b->level_b[c] - b->ref_b;
 		double mg = b->level_g[c] - b->ref_g;
 
-		if (p < NEGLIGIBLE)
+		if (p < FL_NEGLIGIBLE)
 			continue;
 		l[LANE_P] = p;
 		l[LANE_B] = p * mb;
@@ -235,7 +220,7 @@ void fl_bisect_choose(struct fl_bisect *b)
 {
 	_cleanup_free_ double *w =
 		fl_calloc((size_t)b->n * FL_LANES, sizeof(double));
-	struct split s;
+	struct fl_split s;
 
 	fill_lanes(b, w);
 	memset(b->lane_total, 0, sizeof(b->lane_total));
@@ -247,167 +232,6 @@ void fl_bisect_choose(struct fl_bisect *b)
 	find_best(b);
 	if (b->best < 0)
 		return;
-	s = split_of(b, b->best);
-	b->best_info = info_of(&s, noise_of(b, &s, 1));
-}
-
-/*
- * Batches. The outcomes of the tests chosen so far (and of those in flight)
- * are unknown: each lane holds the hypotheses as they would be after one
- * pattern of outcomes, a side being read wrongly with the chance that its
- * noise gives. The next commit is best on average over the patterns; the
- * eight most probable ones are kept.
- */
-struct batch {
-	const struct fl_bisect *b;
-	double *w, *next, *sums; /* n x FL_LANES */
-	double mass[FL_LANES];
-	int lanes;
-	bool *building;
-	int pick[2 * BINS];
-	int npick;
-};
-
-static void batch_sums(struct batch *t)
-{
-	memset(t->mass, 0, sizeof(t->mass));
-	for (int c = 1; c < t->b->n; c++)
-		for (int l = 0; l < FL_LANES; l++)
-			t->mass[l] += t->w[(size_t)c * FL_LANES + l];
-	fl_bisect_graph_sums(t->b, t->w, t->sums);
-}
-
-/* The best commit of each bin, tested and untested ones apart. */
-static void batch_candidates(struct batch *t)
-{
-	const struct fl_bisect *b = t->b;
-	int bin[2 * BINS];
-
-	for (int i = 0; i < 2 * BINS; i++)
-		bin[i] = -1;
-	for (int x = 0; x < b->n; x++) {
-		struct split s = split_of(b, x);
-		int i = (int)fmin(s.q * BINS, BINS - 1);
-
-		if (b->obs[x].boots)
-			i += BINS;
-		if (b->bound[x] > 0 &&
-		    (bin[i] < 0 || b->bound[x] > b->bound[bin[i]]))
-			bin[i] = x;
-	}
-	t->npick = 0;
-	for (int i = 0; i < 2 * BINS; i++)
-		if (bin[i] >= 0)
-			t->pick[t->npick++] = bin[i];
-}
-
-static double batch_score(const struct batch *t, int x)
-{
-	const struct fl_bisect *b = t->b;
-	const struct fl_obs *o = &b->obs[x];
-	struct split s = split_of(b, x);
-	double v = noise_of(b, &s, 1), gain = 0, cost;
-
-	for (int l = 0; l < t->lanes; l++) {
-		double q = t->sums[(size_t)x * FL_LANES + l] / t->mass[l];
-
-		if (q > 0 && q < 1)
-			gain += t->mass[l] *
-				fl_bisect_information(q, s.d, v, v);
-	}
-	cost = o->run_s + (t->building[x] ? 0 : build_cost(o));
-	return gain * (1 - fail_chance(o)) / cost;
-}
-
-/* Splits every lane by the outcome of x and keeps the heaviest. */
-static void batch_split(struct batch *t, int x)
-{
-	const struct fl_bisect *b = t->b;
-	struct split s = split_of(b, x);
-	double wrong = 0.5 * erfc(fabs(s.d) / sqrt(noise_of(b, &s, 1)) /
-				  (2 * M_SQRT2));
-	double mass[2 * FL_LANES] = { 0 };
-	int order[2 * FL_LANES] = { 0 }, n = 2 * t->lanes;
-
-	for (int i = 0; i < n; i++) {
-		double bad = t->sums[(size_t)x * FL_LANES + i / 2];
-		double good = t->mass[i / 2] - bad;
-		double read = i % 2 ? wrong : 1 - wrong;
-
-		mass[i] = read * bad + (1 - read) * good;
-	}
-	for (int i = 0; i < n; i++) {
-		int k = i;
-
-		for (; k > 0 && mass[order[k - 1]] < mass[i]; k--)
-			order[k] = order[k - 1];
-		order[k] = i;
-	}
-	while (n > FL_LANES || (n > 1 && mass[order[n - 1]] < NEGLIGIBLE))
-		n--;
-	memset(t->next, 0, (size_t)b->n * FL_LANES * sizeof(double));
-	for (int c = 1; c < b->n; c++) {
-		double hit = fl_bisect_has(b, x, c) ? 1 - wrong : wrong;
-		const double *from = t->w + (size_t)c * FL_LANES;
-		double *to = t->next + (size_t)c * FL_LANES;
-
-		for (int i = 0; i < n; i++)
-			to[i] = from[order[i] / 2] *
-				(order[i] % 2 ? 1 - hit : hit);
-	}
-	memcpy(t->w, t->next, (size_t)b->n * FL_LANES * sizeof(double));
-	t->lanes = n;
-	t->building[x] = true;
-	batch_sums(t);
-}
-
-static int batch_run(struct batch *t, int k, int *out)
-{
-	const struct fl_bisect *b = t->b;
-	int n = 0;
-
-	for (int x = 0; x < b->n; x++)
-		for (int i = 0; i < b->obs[x].pending && i < 64; i++)
-			batch_split(t, x);
-	while (n < k) {
-		int best = -1;
-		double top = 0;
-
-		for (int i = 0; i < t->npick; i++) {
-			double score = batch_score(t, t->pick[i]);
-
-			if (score > top * (1 + 1e-9)) {
-				top = score;
-				best = t->pick[i];
-			}
-		}
-		if (best < 0)
-			break;
-		out[n++] = best;
-		if (n < k)
-			batch_split(t, best);
-	}
-	return n;
-}
-
-int fl_bisect_choose_batch(const struct fl_bisect *b, int k, int *out)
-{
-	size_t len = (size_t)b->n * FL_LANES;
-	_cleanup_free_ double *w = fl_calloc(len, sizeof(double));
-	_cleanup_free_ double *next = fl_calloc(len, sizeof(double));
-	_cleanup_free_ double *sums = fl_calloc(len, sizeof(double));
-	_cleanup_free_ bool *building = fl_calloc((size_t)b->n, sizeof(bool));
-	struct batch t = { .b = b,
-			   .w = w,
-			   .next = next,
-			   .sums = sums,
-			   .lanes = 1,
-			   .building = building };
-
-	for (int c = 1; c < b->n; c++)
-		if (b->post[c] >= NEGLIGIBLE)
-			w[(size_t)c * FL_LANES] = b->post[c];
-	batch_sums(&t);
-	batch_candidates(&t);
-	return batch_run(&t, k, out);
+	s = fl_bisect_split(b, b->best);
+	b->best_info = info_of(&s, fl_bisect_noise_of(b, &s, 1));
 }

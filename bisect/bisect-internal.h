@@ -3,7 +3,8 @@
  * What the engine's files share. bisect.c owns the object and the states,
  * bisect-gate.c the gate, bisect-graph.c ancestry, distances and classes,
  * bisect-belief.c the posterior, bisect-drift.c the one of a host that drifts,
- * bisect-choice.c the next test and bisect-answer.c what is said. Nothing outside bisect/ and its unit tests
+ * bisect-choice.c the next test, bisect-batch.c the next few and
+ * bisect-answer.c what is said. Nothing outside bisect/ and its unit tests
  * includes this.
  */
 #ifndef FL_BISECT_INTERNAL_H
@@ -151,8 +152,28 @@ struct fl_drift {
 };
 bool fl_bisect_drift_weigh(struct fl_bisect *b, struct fl_drift *d);
 
-/* bisect-choice.c */
+/* Hypotheses below this are left out of the sums: they move no choice, and
+ * whole blocks of them are skipped. */
+#define FL_NEGLIGIBLE 1e-13
+
+/* How commit x splits the hypotheses, and what its values would look like. */
+struct fl_split {
+	double q; /* P(x is bad) */
+	double d; /* between the sides' expected values */
+	double spread_g, spread_b; /* variance of the level within a side */
+	double level; /* variance of a level given the hypothesis */
+	double h; /* share of a level that shows through x's own offset */
+	double entropy; /* of q, in nats */
+};
+
+/* bisect-choice.c. noise_of: variance of the mean of r more boots, given
+ * hypothesis and data. */
 void fl_bisect_choose(struct fl_bisect *b);
+struct fl_split fl_bisect_split(const struct fl_bisect *b, int x);
+double fl_bisect_noise_of(const struct fl_bisect *b, const struct fl_split *s,
+			  int r);
+double fl_bisect_fail_chance(const struct fl_obs *o);
+/* bisect-batch.c */
 int fl_bisect_choose_batch(const struct fl_bisect *b, int k, int *out);
 /* Mutual information in nats between a side (second with probability q) and
  * a measurement distributed N(0, v0) on the first, N(d, v1) on the second. */
