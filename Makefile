@@ -10,7 +10,8 @@ CFLAGS ?= -O2 -g
 PKG_CONFIG ?= pkg-config
 B := build
 
-LIBS := libgit2 libcurl sqlite3 jansson libsystemd libarchive libRmath nettle
+LIBS := libgit2 libcurl sqlite3 jansson libsystemd libarchive libRmath nettle \
+	yaml-0.1
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wwrite-strings -Wvla -Wformat=2 -Wundef \
 	-Wimplicit-fallthrough

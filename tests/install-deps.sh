@@ -8,7 +8,7 @@ set -eu
 
 build='gcc make pkg-config libc6-dev libgit2-dev libcurl4-openssl-dev
 	libsqlite3-dev libjansson-dev libsystemd-dev libarchive-dev r-mathlib
-	nettle-dev linux-source-6.12 xz-utils'
+	nettle-dev libyaml-dev linux-source-6.12 xz-utils'
 demo="$build git bubblewrap ccache qemu-system-x86 e2fsprogs xfsprogs flex
 	bison bc perl cpio libelf-dev libssl-dev"
 check="$demo libcmocka-dev python3 python3-aiosmtpd sqlite3 openssl"
