@@ -108,6 +108,8 @@ void fl_hunt_ratio(double x, double var_x, double y, double var_y, double t,
  * when there is nothing to search in it. */
 bool fl_hunt_enter(struct fl_hunt *h, const struct fl_hunt_stretch *s);
 void fl_hunt_leave(struct fl_hunt *h);
+/* c is x or above it. */
+bool fl_hunt_contains(const struct fl_hunt *h, int x, int c);
 void fl_hunt_feed(struct fl_hunt *h, const struct fl_hunt_event *e);
 void fl_hunt_push(struct fl_hunt *h, struct fl_hunt_stretch s);
 /* Does the number move from a to b, as far as is known: by more than t standard

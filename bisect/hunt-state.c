@@ -57,11 +57,40 @@ static int cmp_culprit(const void *a, const void *b)
 	return x->commit - y->commit;
 }
 
+/*
+ * A merge that joins two steps differs from each of its parents without being
+ * one itself. What the culprits behind its other parents do is taken off.
+ */
+static void drop_joins(struct fl_hunt *h)
+{
+	for (int i = h->nculprits - 1; i >= 0; i--) {
+		struct fl_hunt_culprit *c = &h->culprits[i];
+		double others = 0;
+
+		if (c->parent < 0 || h->commits[c->commit].nparents < 2)
+			continue;
+		for (int k = 0; k < h->nculprits; k++) {
+			const struct fl_hunt_culprit *o = &h->culprits[k];
+
+			if (k != i && o->parent >= 0 &&
+			    fl_hunt_contains(h, c->commit, o->commit) &&
+			    !fl_hunt_contains(h, c->parent, o->commit))
+				others += o->effect;
+		}
+		if (fabs(c->effect - others) >= fabs(c->effect) / 2)
+			continue;
+		free((int *)c->set);
+		*c = h->culprits[--h->nculprits];
+	}
+}
+
 static void finish(struct fl_hunt *h)
 {
 	bool all = true, some = false;
-	size_t n = (size_t)h->nculprits;
+	size_t n;
 
+	drop_joins(h);
+	n = (size_t)h->nculprits;
 	h->state = FL_HUNT_DONE;
 	for (size_t i = 0; i < n; i++) {
 		all = all && h->culprits[i].verified;

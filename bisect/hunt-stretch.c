@@ -30,6 +30,13 @@ static bool *ancestors(const struct fl_hunt *h, int x)
 	return has;
 }
 
+bool fl_hunt_contains(const struct fl_hunt *h, int x, int c)
+{
+	_cleanup_free_ bool *has = ancestors(h, x);
+
+	return has[c];
+}
+
 /* The youngest commit that both contain; the good end when there is none. */
 static int fork_of(const struct fl_hunt *h, int x, int y)
 {
@@ -205,9 +212,9 @@ static bool part_missing(const struct fl_hunt *h)
 	return h->nculprits == 1 && off > h->params.rest && off > reach * 2 / 3;
 }
 
-static void push_if_moves(struct fl_hunt *h, int good, int bad, int minus)
+static void push_if_worth(struct fl_hunt *h, int good, int bad)
 {
-	struct fl_hunt_stretch s = { good, bad, minus, false, -1, -1 };
+	struct fl_hunt_stretch s = { good, bad, -1, false, -1, -1 };
 
 	if (worth(h, good, bad))
 		fl_hunt_push(h, s);
@@ -228,8 +235,8 @@ static void push_side(struct fl_hunt *h, int good, int bad)
 	if (worth(h, good, bad)) {
 		fl_hunt_push(h, s);
 	} else if (third) {
-		push_if_moves(h, h->third, bad, -1);
-		push_if_moves(h, good, h->third, -1);
+		push_if_worth(h, h->third, bad);
+		push_if_worth(h, good, h->third);
 	}
 }
 
@@ -239,11 +246,15 @@ void fl_hunt_push_around(struct fl_hunt *h)
 
 	h->missing = part_missing(h);
 	push_side(h, c, h->now.bad);
-	/* What only a further parent of a merge contains. */
+	/* What only a further parent of a merge contains. Where nobody has
+	 * measured the fork, the good end stands in. */
 	for (int i = h->nparents - 1; i > 0; i--) {
-		int p = h->members[i];
+		int p = h->members[i], fork = fork_of(h, main_line, p);
+		struct fl_hunt_stretch s = { fork, p, main_line, false, -1, -1 };
+		bool known = fl_hunt_mean_of(h, fork, false).n > 0;
 
-		push_if_moves(h, fork_of(h, main_line, p), p, main_line);
+		if (worth(h, known ? fork : h->now.good, p))
+			fl_hunt_push(h, s);
 	}
 	push_side(h, h->now.good, main_line);
 	h->missing = false;

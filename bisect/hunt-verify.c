@@ -286,7 +286,7 @@ bool fl_hunt_confirm(struct fl_hunt *h)
 /* There and back again: parents, candidate, candidate, parents. */
 int fl_hunt_verify_next(const struct fl_hunt *h, int k, struct fl_hunt_ask *out)
 {
-	int have[FL_HUNT_PARENTS + 1], count = h->nparents + 1, n = 0;
+	int have[FL_HUNT_PARENTS + 1] = { 0 }, count = h->nparents + 1, n = 0;
 
 	for (int i = 0; i < count; i++)
 		have[i] = fl_hunt_mean_of(h, h->members[i], true).n +

@@ -390,6 +390,31 @@ static void several_beside_each_other(void **state)
 	sim_clear(&s);
 }
 
+/* The merge of two steps differs from both of its parents, and yet it is
+ * neither. */
+static void a_merge_joins_two_steps(void **state)
+{
+	const struct fl_hunt_culprit *c;
+	int wrong = 0, n;
+	struct sim s;
+
+	(void)state;
+	rng = 61;
+	sim_branch(&s);
+	sim_wall(&s);
+	s.step[2] = s.step[5] = 4;
+	for (int trial = 0; trial < 200; trial++) {
+		sim_start(&s);
+		hunt(&s, 1);
+		c = fl_hunt_culprits(s.h, &n);
+		for (int i = 0; i < n; i++)
+			wrong += c[i].verified && c[i].commit != 2 &&
+				 c[i].commit != 5;
+	}
+	assert_in_range(wrong, 0, 2);
+	sim_clear(&s);
+}
+
 static void merge_against_every_parent(void **state)
 {
 	const struct fl_hunt_culprit *c;
@@ -665,6 +690,7 @@ int main(void)
 		cmocka_unit_test(goes_on_after_a_restart),
 		cmocka_unit_test(several_on_a_line),
 		cmocka_unit_test(several_beside_each_other),
+		cmocka_unit_test(a_merge_joins_two_steps),
 		cmocka_unit_test(merge_against_every_parent),
 		cmocka_unit_test(no_more_than_asked_for),
 		cmocka_unit_test(verification_alternates),
