@@ -205,10 +205,10 @@ static void sweep(struct import *im, struct fl_lkp_node *v, const char *path)
 			*path ? fl_asprintf("%s.%s", path, key) :
 				fl_strdup(key);
 
-		if (!*path && !strcmp(key, "disk") && !v->item[i].value->said)
-			leave_out(im, v->item[i].value, key,
-				  fl_lkp_other(key, false));
-		if (*path || !fl_lkp_comment(key))
+		if (!strcmp(below, "disk") && !v->item[i].value->said)
+			leave_out(im, v->item[i].value, below,
+				  fl_lkp_other(below, false));
+		if (*path || !fl_lkp_comment(below))
 			sweep(im, v->item[i].value, below);
 	}
 }

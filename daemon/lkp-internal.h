@@ -61,7 +61,7 @@ void fl_lkp_left_out(struct fl_lkp_result *r, struct fl_lkp_node *v,
 		     const char *key, const char *why);
 /* Marks v and all that lies in it as said. */
 void fl_lkp_say(struct fl_lkp_node *v);
-/* "warmup 5, samples 295" (heap). */
+/* "warmup 6, samples 295" (heap). */
 char *fl_lkp_as(const json_t *params);
 
 /* ---- lkp-cases.c ----------------------------------------------------------- */

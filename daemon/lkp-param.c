@@ -10,8 +10,10 @@
 #include <fnmatch.h>
 #include <string.h>
 
-/* will-it-scale discards so many seconds of each run. */
-#define WARMUP 5
+/* Seconds: what will-it-scale discards, and what lkp-tests takes off runtime
+ * before it hands it to will-it-scale as the time to keep. */
+#define DISCARDED 6
+#define TAKEN_OFF 5
 
 /* ---- parameters ------------------------------------------------------------ */
 
@@ -95,8 +97,8 @@ static const char *take_runtime(const char *text, json_t *choices)
 		u++;
 	if (n < 0 || u == FL_ARRAY_SIZE(units))
 		return "expected a time like 300s";
-	n = n * units[u].seconds - WARMUP;
-	choose(choices, "warmup", json_integer(WARMUP));
+	n = n * units[u].seconds - TAKEN_OFF;
+	choose(choices, "warmup", json_integer(DISCARDED));
 	json_object_set_new(json_array_get(choices, 0), "samples",
 			    json_integer(n > 1 ? n : 1));
 	return NULL;
@@ -134,14 +136,20 @@ const struct fl_lkp_param fl_lkp_params[] = {
 	  .absent = "1,100%",
 	  .absent_how = "not given: lkp-tests then goes through several counts "
 			"that depend on the machine" },
-	{ .key = "fs", .take = take_fs, .decides = true },
+	{ .key = "fs",
+	  .take = take_fs,
+	  .decides = true,
+	  .how = "the test's file lies on it; in lkp-tests it lies in /tmp, "
+		 "whatever fs says" },
 	{ .key = "runtime",
 	  .take = take_runtime,
-	  .how = "seconds that are discarded, and kept; only with the wall "
-		 "clock",
+	  .how = "6 s are discarded and 5 s less than that time are kept, as "
+		 "in lkp-tests; only with the wall clock",
 	  .absent = "300s",
 	  .absent_how = "not given, which means 300s" },
-	{ .key = "transparent_hugepage.thp_enabled", .take = take_thp },
+	{ .key = "transparent_hugepage.thp_enabled",
+	  .take = take_thp,
+	  .how = "of anonymous memory, as in lkp-tests, and of the tmpfs" },
 	{ .key = "smt", .take = take_smt },
 	{ .key = "no_affinity", .take = take_no_affinity },
 	{ .key = NULL },
@@ -183,6 +191,7 @@ static const struct {
 	{ "brand", MACHINE },
 	{ "ucode", MACHINE },
 	{ "arch", MACHINE },
+	{ "acpi_rsdp", MACHINE },
 	{ "testbox", MACHINE },
 	{ "tbox_group", MACHINE },
 	{ "*_partition", MACHINE },
@@ -236,6 +245,10 @@ static const struct {
 	{ "job_*", LAB },
 	{ "mail_*", LAB },
 	{ "time", LAB },
+	{ "*_time", LAB },
+	{ "submit_*", LAB },
+	{ "last_kernel", LAB },
+	{ "loadavg", LAB },
 	{ "bootloader_*", LAB },
 	{ ":*", "a directive of lkp-tests" },
 };

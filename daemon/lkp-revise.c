@@ -90,7 +90,7 @@ static struct fl_lkp_node *without(struct fl_lkp_docs *d,
 
 /* Revises one key of map; path is left of what the key says. */
 static void revise_key(struct fl_lkp_docs *d, struct fl_lkp_node *map,
-		       const char *path, char sign, struct fl_lkp_node *v)
+		       const char *path, int sign, struct fl_lkp_node *v)
 {
 	const char *dot = strchr(path, '.');
 	_cleanup_free_ char *key =
@@ -129,7 +129,8 @@ struct fl_lkp_node *fl_lkp_revise(struct fl_lkp_docs *d,
 	for (size_t i = 0; i < doc->n; i++) {
 		const char *key = doc->item[i].key;
 		size_t n = strlen(key);
-		char sign = n > 1 && strchr("+-", key[n - 1]) ? key[n - 1] : 0;
+		int last = n > 1 ? key[n - 1] : 0;
+		int sign = last == '+' || last == '-' ? last : 0;
 		_cleanup_free_ char *path = fl_strndup(key, n - !!sign);
 
 		if (fl_lkp_comment(key))

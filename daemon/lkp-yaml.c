@@ -279,7 +279,7 @@ static int add_doc(struct reader *rd, struct fl_lkp_node *map)
 
 static int add_root(struct reader *rd, struct fl_lkp_node *root)
 {
-	if (fl_lkp_none(root))
+	if (!root || fl_lkp_none(root))
 		return 0; /* nothing between two "---" */
 	if (root->kind != FL_LKP_MAP)
 		return FL_LKP_BAD(

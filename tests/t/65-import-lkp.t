@@ -54,13 +54,13 @@ EOF
 run faultline import-lkp faults.yaml
 is "$status" 0 "a job is imported"
 is "$(json 'd["cases"]')" "[{'program': 'page_fault2', 'mode': 'process', \
-'nr_task': [1, 2], 'fs': ['tmpfs', 'xfs'], 'warmup': 5, 'samples': 30}, \
+'nr_task': [1, 2], 'fs': ['tmpfs', 'xfs'], 'warmup': 6, 'samples': 30}, \
 {'program': 'page_fault1', 'mode': 'process', 'nr_task': [1, 2], \
-'warmup': 5, 'samples': 30}]" "its cases are matrices"
+'warmup': 6, 'samples': 30}]" "its cases are matrices"
 is "$(json '" ".join(d["kconfig"])')" \
 	"CONFIG_PERF_EVENTS=y CONFIG_SHMEM=y CONFIG_TMPFS=y \
 CONFIG_BLK_DEV_RAM=y CONFIG_XFS_FS=y" "its kernel options"
-is "$(json 'd["timeout"]')" 95 "a time limit above its silence"
+is "$(json 'd["timeout"]')" 96 "a time limit above its silence"
 
 # --- the report
 like "$err" "line 23: will-it-scale.test = page_fault2 -> program page_fault2" \
