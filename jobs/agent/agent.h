@@ -87,6 +87,13 @@ void fl_disk_setup(struct fl_plan *plan);
 const char *fl_disk_dir(const struct fl_plan *plan, const char *fs,
 			char why[FL_REASON_MAX]);
 
+/*
+ * Sets how far the kernel reads ahead on the disk of a file system, in KiB.
+ * Returns what it was before, -1 when that cannot be done.
+ */
+int64_t fl_disk_read_ahead(const struct fl_plan *plan, const char *fs,
+			   int64_t kb);
+
 /* counters.c: minor faults of the calling task through libperf. */
 struct fl_counter;
 /* NULL when the kernel does not count them. */
@@ -153,6 +160,7 @@ struct fl_run {
 	unsigned nproc, alive; /* processes of the case */
 	int ready[2], go[2];
 	int64_t oom_kills; /* before the case */
+	int64_t read_ahead; /* KiB, to be put back; -1: left alone */
 	struct fl_sample *sample; /* wall clock: c->samples of them */
 	struct fl_thp *thp;
 	char why[FL_REASON_MAX];

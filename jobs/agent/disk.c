@@ -160,3 +160,26 @@ const char *fl_disk_dir(const struct fl_plan *plan, const char *fs,
 	}
 	return dir;
 }
+
+int64_t fl_disk_read_ahead(const struct fl_plan *plan, const char *fs,
+			   int64_t kb)
+{
+	char path[128], text[32], *end;
+	int64_t old;
+
+	for (unsigned i = 0; i < plan->ndisks; i++) {
+		const struct fl_plan_disk *d = &plan->disks[i];
+
+		if (strcmp(d->type, fs) != 0)
+			continue;
+		snprintf(path, sizeof(path),
+			 "/sys/block/%s/queue/read_ahead_kb",
+			 d->device + strlen("/dev/"));
+		old = strtoll(fl_sys_line(path, text, sizeof(text)), &end, 10);
+		if (end == text)
+			return -1;
+		snprintf(text, sizeof(text), "%lld", (long long)kb);
+		return fl_sys_write(path, text) ? old : -1;
+	}
+	return -1;
+}

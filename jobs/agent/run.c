@@ -60,25 +60,27 @@ static bool check_room(struct fl_run *r)
 static void describe_death(struct fl_run *r, unsigned i, int status)
 {
 	int64_t kills = fl_sys_value("/proc/vmstat", "oom_kill");
+	char who[32] = "the tasks' process";
 
 	/* Threads share a process: any of them may have given up. */
 	while (r->c->thread && i + 1 < r->c->nr_task &&
 	       !r->board->slot[i].error[0])
 		i++;
-	if (r->board->slot[i].error[0]) {
-		fl_run_fail(r, "task %u: %s", i + 1, r->board->slot[i].error);
-	} else if (!WIFSIGNALED(status)) {
-		fl_run_fail(r, "task %u exited with status %d", i + 1,
+	if (!r->c->thread || r->board->slot[i].error[0])
+		snprintf(who, sizeof(who), "task %u", i + 1);
+	if (r->board->slot[i].error[0])
+		fl_run_fail(r, "%s: %s", who, r->board->slot[i].error);
+	else if (!WIFSIGNALED(status))
+		fl_run_fail(r, "%s exited with status %d", who,
 			    WEXITSTATUS(status));
-	} else if (WTERMSIG(status) == SIGKILL && kills > r->oom_kills) {
-		fl_run_fail(r, "task %u was killed: out of memory", i + 1);
-	} else {
-		fl_run_fail(r, "task %u was killed by signal %d (%s)%s", i + 1,
+	else if (WTERMSIG(status) == SIGKILL && kills > r->oom_kills)
+		fl_run_fail(r, "%s was killed: out of memory", who);
+	else
+		fl_run_fail(r, "%s was killed by signal %d (%s)%s", who,
 			    WTERMSIG(status), strsignal(WTERMSIG(status)),
 			    WTERMSIG(status) == SIGBUS ?
 				    ": file cut short or file system full" :
 				    "");
-	}
 }
 
 bool fl_run_reap(struct fl_run *r, bool wait)
@@ -207,6 +209,8 @@ static void clean_up(struct fl_run *r)
 	free(r->pid);
 	free(r->sample);
 	fl_thp_free(r->thp);
+	if (r->read_ahead >= 0)
+		fl_disk_read_ahead(r->plan, r->c->fs, r->read_ahead);
 }
 
 static bool measure(struct fl_run *r)
@@ -216,10 +220,24 @@ static bool measure(struct fl_run *r)
 	return (r->plan->exact || fl_run_sample(r)) && finish(r);
 }
 
+/* Read-ahead would turn all but the first major fault into minor ones. */
+static bool apply_settings(struct fl_run *r)
+{
+	if (r->c->dropped) {
+		r->read_ahead = fl_disk_read_ahead(r->plan, r->c->fs, 0);
+		if (r->read_ahead < 0)
+			return fl_run_fail(r,
+					   "cannot stop the read-ahead of '%s'",
+					   r->c->fs);
+	}
+	r->thp = fl_thp_apply(r->c, r->why);
+	return r->thp != NULL;
+}
+
 void fl_run_case(const struct fl_plan *plan, const struct fl_plan_case *c)
 {
 	static struct fl_line line;
-	struct fl_run r = { .plan = plan, .c = c };
+	struct fl_run r = { .plan = plan, .c = c, .read_ahead = -1 };
 	bool ok = true;
 
 	fl_report_begin(&line, "case_start");
@@ -231,11 +249,8 @@ void fl_run_case(const struct fl_plan *plan, const struct fl_plan_case *c)
 		r.dir = fl_disk_dir(plan, c->fs, r.why);
 		ok = r.dir != NULL;
 	}
-	if (ok) {
-		r.thp = fl_thp_apply(c, r.why);
-		ok = r.thp != NULL;
-	}
-	ok = ok && check_room(&r) && measure(&r) && fl_run_report(&r, &line);
+	ok = ok && apply_settings(&r) && check_room(&r) && measure(&r) &&
+	     fl_run_report(&r, &line);
 	if (!ok) {
 		fl_report_begin(&line, "case_failed");
 		fl_report_str(&line, "case", c->name);

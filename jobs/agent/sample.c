@@ -5,6 +5,7 @@
  */
 #include "agent.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,20 +31,26 @@ static void read_part(const struct fl_slot *s, uint64_t *ops, uint64_t *ns)
 	} while (seq & 1 || seq != __atomic_load_n(&s->seq, __ATOMIC_SEQ_CST));
 }
 
-/* The first line of /proc/stat: user, nice, system, idle, iowait, …. */
+/* The first line of /proc/stat: cpu user nice system idle iowait …. */
 static void read_idle(struct counts *k)
 {
-	unsigned long long v[8] = { 0 };
-	char line[256];
+	char line[256], *at, *end;
+	unsigned n = 0;
 
 	k->idle = k->all = 0;
 	fl_sys_line("/proc/stat", line, sizeof(line));
-	if (sscanf(line, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &v[0],
-		   &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]) < 5)
+	if (strncmp(line, "cpu ", 4) != 0)
 		return;
-	k->idle = v[3] + v[4];
-	for (int i = 0; i < 8; i++)
-		k->all += v[i];
+	/* What comes after the eighth is counted in the others already. */
+	for (at = line + 4; n < 8; at = end, n++) {
+		uint64_t v = strtoull(at, &end, 10);
+
+		if (end == at)
+			break;
+		k->all += v;
+		if (n == 3 || n == 4)
+			k->idle += v;
+	}
 }
 
 static void read_counts(const struct fl_run *r, struct counts *k)

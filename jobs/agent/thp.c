@@ -118,12 +118,16 @@ typedef void (*count_fn)(void *arg, const char *key, int64_t value);
 static void each_event(count_fn fn, void *arg)
 {
 	FILE *f = fopen("/proc/vmstat", "re");
-	char key[48];
-	long long v;
+	char line[128];
 
-	while (f && fscanf(f, "%47s %lld", key, &v) == 2)
-		if (!strncmp(key, "thp_", 4))
-			fn(arg, key, v);
+	while (f && fgets(line, sizeof(line), f)) {
+		char *space = strchr(line, ' ');
+
+		if (strncmp(line, "thp_", 4) != 0 || !space)
+			continue;
+		*space = '\0';
+		fn(arg, line, strtoll(space + 1, NULL, 10));
+	}
 	if (f)
 		fclose(f);
 }
