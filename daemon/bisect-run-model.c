@@ -25,7 +25,7 @@
 static const struct fl_hunt_params wall = {
 	.search = { .gate_min_boots = 5, .gate_max_boots = 20, .gate_t = 4 },
 	.verify_boots = 8,
-	.verify_p = 0.01,
+	.verify_p = 0.02,
 	.rest = 0.2,
 	.max_culprits = 4,
 };
@@ -36,7 +36,7 @@ static const struct fl_hunt_params exact = {
 		    .gate_max_boots = 2,
 		    .gate_t = 4 },
 	.verify_boots = 2,
-	.verify_p = 0.01,
+	.verify_p = 0.02,
 	.rest = 0.2,
 	.max_culprits = 4,
 };

@@ -11,7 +11,7 @@
 #include "stats/stats.h"
 
 #define WALL_BOOTS 8 /* STATISTICS: a fixed number, no peeking */
-#define WALL_P 0.01
+#define WALL_P 0.02
 #define SHARE_EXPLAINED 0.8
 #define SHARE_MIN 0.2
 
