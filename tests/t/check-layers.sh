@@ -23,7 +23,7 @@ check_includes() {
 		if (f ~ /^daemon\/(store|git|mail|http|stats)\// ||
 		    f ~ /^bisect\//) return 2
 		if (f ~ /^daemon\/(host|exec)\// ||
-		    f ~ /^daemon\/(conf|job|kbuild|kconfig|initramfs|kmsg|lkp|numbers)(-[a-z-]+)?\.[ch]$/)
+		    f ~ /^daemon\/(conf|job|elf|kbuild|kconfig|initramfs|kmsg|lkp|numbers)(-[a-z-]+)?\.[ch]$/)
 			return 3
 		if (f ~ /^daemon\/(plan|worker|compare|noise|history|bisection|bisect-run|explain|nightly|request|report|outbox|api)(-[a-z-]+)?\.[ch]$/)
 			return 4
