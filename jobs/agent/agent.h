@@ -35,6 +35,7 @@ struct fl_plan_case {
 	bool thread; /* tasks are threads of one process */
 	bool dropped; /* the file leaves the page cache before each pass */
 	enum fl_pin pin;
+	char exec[32]; /* of a program of others: its spec's path, or "" */
 };
 
 /* Some of the time between passes is not measured. */
@@ -115,6 +116,19 @@ void fl_thp_mark(struct fl_thp *t);
 void fl_thp_report(const struct fl_thp *t, struct fl_line *l);
 /* Puts the old settings back. */
 void fl_thp_free(struct fl_thp *t);
+
+/* exec.c: runs a program of others and reports as fl_run_case() does. */
+void fl_exec_case(const struct fl_plan *plan, const struct fl_plan_case *c);
+
+/*
+ * tmp.c: mounts a new folder of a file system at /tmp; dir becomes its other
+ * path, which fl_tmp_close() removes with all in it ("": nothing). False, with
+ * the reason, when it cannot or has less than space bytes left.
+ */
+#define FL_TMP_DIR 64
+bool fl_tmp_open(const struct fl_plan *plan, const char *fs, uint64_t space,
+		 char dir[FL_TMP_DIR], char why[FL_REASON_MAX]);
+void fl_tmp_close(const char *dir);
 
 /* task.c: the code of the tasks. */
 struct fl_slot {

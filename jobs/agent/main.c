@@ -102,7 +102,8 @@ int main(void)
 	else
 		usleep((useconds_t)(plan.phase_ns / 1000));
 	for (unsigned i = 0; i < plan.ncases; i++)
-		fl_run_case(&plan, &plan.cases[i]);
+		(plan.cases[i].exec[0] ? fl_exec_case :
+					 fl_run_case)(&plan, &plan.cases[i]);
 	fl_report_begin(&line, "end");
 	fl_report_send(&line);
 	leave();

@@ -156,6 +156,21 @@ static int read_case(struct fl_plan *plan, char *rest, unsigned line,
 	return 0;
 }
 
+/* A program of others: NAME FS SPEC. */
+static int read_exec(struct fl_plan *plan, const char *rest, unsigned line,
+		     char why[FL_REASON_MAX])
+{
+	struct fl_plan_case *c = &plan->cases[plan->ncases];
+	_Static_assert(sizeof(c->name) == 160, "the width below");
+
+	if (plan->ncases == FL_PLAN_CASES)
+		return refuse(why, line, "too many cases");
+	if (sscanf(rest, "%159s %7s %31s", c->name, c->fs, c->exec) != 3)
+		return refuse(why, line, "expected NAME FS SPEC");
+	plan->ncases++;
+	return 0;
+}
+
 static int read_disk(struct fl_plan *plan, char *rest, unsigned line,
 		     char why[FL_REASON_MAX])
 {
@@ -198,6 +213,8 @@ static int statement(struct fl_plan *plan, char *s, unsigned line,
 		return read_disk(plan, rest, line, why);
 	if (!strcmp(s, "case"))
 		return read_case(plan, rest, line, why);
+	if (!strcmp(s, "exec"))
+		return read_exec(plan, rest, line, why);
 	return refuse(why, line, "unknown statement");
 }
 

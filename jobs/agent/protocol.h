@@ -23,11 +23,17 @@
  *   phase_ns N              guest time to burn before the first case
  *   disk TYPE DEVICE IMAGE  a RAM disk to fill and mount, 0 to 2 of them
  *   case NAME key=value …   repeated; keys are those of fl_plan_read()
+ *   exec NAME FS SPEC       a case that runs a program of others
  *   end
  *
  * A case that is done says {"event":"case_done", "case": NAME, "kpis": {KPI:
  * [samples], …}, "info": {"nr_task": N, …}}: nr_task with per cents of CPUs
  * resolved, the rest of info is for people.
+ *
+ * SPEC is the path of a file of members `key=value`, a NUL after each: arg
+ * (one for each word of the command, the program's absolute path first), limit
+ * (seconds), space (bytes on /tmp; optional), kpi (a name) and after it, unless
+ * its values are in JSON lines, pattern (POSIX extended, one group).
  */
 #define FL_PLAN_PATH "/plan"
 #define FL_PLAN_MAGIC "faultline-plan 1"
@@ -35,6 +41,9 @@
 #define FL_PLAN_CASES 512
 #define FL_CASE_NAME_MAX 160
 #define FL_TASKS_MAX 4096
+#define FL_EXEC_KPIS 16
+#define FL_EXEC_DIR "exec" /* of the specs in the initramfs */
+#define FL_EXEC_JOB "job" /* of files that the job names by relative paths */
 
 /*
  * An image holds the non-zero blocks of a file system: this magic, then
