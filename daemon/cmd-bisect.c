@@ -299,6 +299,25 @@ static int show_outcome(struct fl_cli *cli, const struct fl_request *q,
 	return 0;
 }
 
+/* The job may declare KPIs of its own. */
+static int check_kpi(struct fl_cli *cli, const char *kpi, struct fl_err *err)
+{
+	_cleanup_(fl_job_freep) struct fl_job *job = NULL;
+	_cleanup_strv_ struct fl_strv dirs = { 0 };
+	int r;
+
+	if (!kpi || fl_kpi_find(kpi))
+		return 0;
+	r = fl_cli_open(cli, err);
+	if (r < 0)
+		return r;
+	fl_conf_job_dirs(cli->conf, &dirs);
+	r = fl_job_load(fl_cli_opt(cli, "job"), &dirs, &job, err);
+	if (!r && !fl_job_kpi_find(job, kpi))
+		r = fl_cli_usage(err, "there is no KPI '%s'", kpi);
+	return r;
+}
+
 static int bisect(struct fl_cli *cli, struct fl_err *err)
 {
 	static const char *const take[] = { "tree", "job",  "host",
@@ -312,8 +331,9 @@ static int bisect(struct fl_cli *cli, struct fl_err *err)
 
 	if (!fl_cli_opt(cli, "job"))
 		return fl_cli_usage(err, "bisect needs --job");
-	if (kpi && !fl_kpi_find(kpi))
-		return fl_cli_usage(err, "there is no KPI '%s'", kpi);
+	r = check_kpi(cli, kpi, err);
+	if (r < 0)
+		return r;
 	fl_cli_take(cli, doc, take);
 	key = fl_json_text(doc);
 	r = fl_cli_request(cli, "bisect", key, doc, &q, err);

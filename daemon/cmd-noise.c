@@ -151,9 +151,10 @@ int fl_cmd_noise(struct fl_cli *cli, struct fl_err *err)
 	size_t i;
 	int r;
 
-	if (kpi && !fl_kpi_find(kpi))
-		return fl_cli_usage(err, "there is no KPI '%s'", kpi);
 	r = fl_cli_open(cli, err);
+	if (!r && kpi && !fl_kpi_find(kpi) &&
+	    !fl_store_kpi_known(cli->store, kpi))
+		r = fl_cli_usage(err, "there is no KPI '%s'", kpi);
 	if (!r)
 		r = fl_store_rows(cli->store, FL_ROWS_NOISE, &rows, err, "sss",
 				  kpi ? kpi : "", pattern ? pattern : "*",

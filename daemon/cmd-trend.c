@@ -304,9 +304,9 @@ int fl_cmd_trend(struct fl_cli *cli, struct fl_err *err)
 		return r;
 	if (!kpi)
 		return fl_cli_usage(err, "trend needs --kpi");
-	if (!fl_kpi_find(kpi))
-		return fl_cli_usage(err, "there is no KPI '%s'", kpi);
 	r = fl_cli_open(cli, err);
+	if (!r && !fl_kpi_find(kpi) && !fl_store_kpi_known(cli->store, kpi))
+		r = fl_cli_usage(err, "there is no KPI '%s'", kpi);
 	if (!r)
 		r = fl_store_rows(cli->store, FL_ROWS_TREND, &rows, err, "sssi",
 				  kpi, pattern ? pattern : "*",

@@ -145,7 +145,7 @@ static int load_all(struct judge *j, struct fl_err *err)
 {
 	size_t kpis = 0;
 
-	while (fl_kpi_at(kpis))
+	while (fl_job_kpi_at(j->t->job, kpis))
 		kpis++;
 	j->s = fl_calloc(j->t->job->ncases * kpis + 1, sizeof(*j->s));
 	j->res = fl_calloc(j->t->job->ncases * kpis + 1, sizeof(*j->res));
@@ -154,9 +154,11 @@ static int load_all(struct judge *j, struct fl_err *err)
 			struct series *s = &j->s[j->n];
 			int r;
 
-			if (!fl_kpi_at(k)->better)
+			if (!fl_job_kpi_at(j->t->job, k)->better)
 				continue;
-			*s = (struct series){ .at = at, .kpi = fl_kpi_at(k) };
+			*s = (struct series){
+				.at = at, .kpi = fl_job_kpi_at(j->t->job, k)
+			};
 			r = load_series(j, s, err);
 			if (r < 0)
 				return r;

@@ -156,9 +156,13 @@ static int open_shift(struct explain *e, const json_t *shift,
 	return r;
 }
 
+/* Programs of others go by the name that their job gives them. */
 static const char *program(const json_t *shift)
 {
-	return fl_json_str_or(json_object_get(shift, "params"), "program", "");
+	const json_t *params = json_object_get(shift, "params");
+
+	return fl_json_str_or(params,
+			      fl_case_is_exec(params) ? "name" : "program", "");
 }
 
 static bool explained(const json_t *shift)
@@ -166,12 +170,18 @@ static bool explained(const json_t *shift)
 	return fl_json_num_or(shift, "explained", 0) >= EXPLAINED;
 }
 
-/* The KPI of its clock is what is bisected; others follow from it. */
+/*
+ * The KPI of its clock is what is bisected; others follow from it. Of the KPIs
+ * that a program of others prints none stands above the others.
+ */
 static bool is_primary(const struct explain *e, const json_t *shift)
 {
-	return !strcmp(fl_json_str_or(shift, "kpi", ""),
+	const json_t *params = json_object_get(shift, "params");
+
+	return fl_case_is_exec(params) ||
+	       !strcmp(fl_json_str_or(shift, "kpi", ""),
 		       fl_kpi_primary(fl_json_str_or(e->row, "clock", ""),
-				      json_object_get(shift, "params")));
+				      params));
 }
 
 /* Would an earlier shift of the list stand for this one? */

@@ -152,9 +152,10 @@ int fl_history_suspects(struct fl_target *t, const char *head_sha, json_t **ret,
 	int r = load_heads(t, head_sha, &h, err);
 
 	for (size_t at = 0; !r && h.n && at < t->job->ncases; at++)
-		for (size_t k = 0; !r && fl_kpi_at(k); k++)
-			if (fl_kpi_at(k)->better)
-				r = look_at(t, &h, at, fl_kpi_at(k), list, err);
+		for (size_t k = 0; !r && fl_job_kpi_at(t->job, k); k++)
+			if (fl_job_kpi_at(t->job, k)->better)
+				r = look_at(t, &h, at, fl_job_kpi_at(t->job, k),
+					    list, err);
 	if (!r)
 		*ret = json_incref(list);
 	return r;

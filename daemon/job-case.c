@@ -13,6 +13,28 @@
 #define NAME_MAX_BYTES 150
 #define PARAMS_MAX 32
 
+int fl_job_add_case(struct fl_job *job, char *name, json_t *p, json_t *pack,
+		    const char *path, struct fl_err *err)
+{
+	struct fl_case c = { name, p, pack };
+	int r = 0;
+
+	if (fl_job_case(job, name))
+		r = FL_JOB_BAD(err, path, "case '%s' is there twice", name);
+	else if (job->ncases == CASES_MAX)
+		r = FL_JOB_BAD(err, path, "more than %d cases", CASES_MAX);
+	if (r < 0) {
+		free(name);
+		json_decref(p);
+		json_decref(pack);
+		return r;
+	}
+	job->cases =
+		fl_realloc(job->cases, (job->ncases + 1) * sizeof(*job->cases));
+	job->cases[job->ncases++] = c;
+	return 0;
+}
+
 /* Takes p. */
 static int add_case(struct fl_job *job, json_t *p, const char *path,
 		    struct fl_err *err)
@@ -24,17 +46,8 @@ static int add_case(struct fl_job *job, json_t *p, const char *path,
 	if (r < 0)
 		return r;
 	name = fl_job_case_name(own);
-	if (fl_job_case(job, name))
-		return FL_JOB_BAD(err, path, "case '%s' is there twice", name);
-	if (job->ncases == CASES_MAX)
-		return FL_JOB_BAD(err, path, "more than %d cases", CASES_MAX);
-	job->cases =
-		fl_realloc(job->cases, (job->ncases + 1) * sizeof(*job->cases));
-	job->cases[job->ncases++] = (struct fl_case){
-		.name = fl_steal(name),
-		.params = fl_steal(own),
-	};
-	return 0;
+	return fl_job_add_case(job, fl_steal(name), fl_steal(own), NULL, path,
+			       err);
 }
 
 static int expand(struct fl_job *job, const json_t *entry, size_t k,
@@ -93,6 +106,10 @@ int fl_job_expand(struct fl_job *job, struct fl_err *err)
 		const json_t *entry = json_array_get(list, i);
 		_cleanup_free_ char *path = fl_asprintf("cases[%zu]", i);
 
+		if (fl_case_is_exec(entry)) {
+			r = fl_job_expand_exec(job, entry, path, err);
+			continue;
+		}
 		r = fl_json_only(entry, path, known, err);
 		if (!r)
 			r = expand(job, entry, 0, none, path, err);

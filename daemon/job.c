@@ -46,6 +46,28 @@ const char *fl_kpi_primary(const char *clock, const json_t *params)
 		       "per_thread_ops";
 }
 
+const struct fl_kpi *fl_job_kpi_at(const struct fl_job *job, size_t i)
+{
+	const size_t n = FL_ARRAY_SIZE(kpis);
+
+	return i < n ? &kpis[i] : i - n < job->nkpis ? &job->kpis[i - n] : NULL;
+}
+
+const struct fl_kpi *fl_job_kpi_find(const struct fl_job *job, const char *name)
+{
+	const struct fl_kpi *k;
+
+	for (size_t i = 0; (k = fl_job_kpi_at(job, i)); i++)
+		if (!strcmp(k->name, name))
+			return k;
+	return NULL;
+}
+
+bool fl_case_is_exec(const json_t *params)
+{
+	return !strcmp(fl_json_str_or(params, "program", ""), "exec");
+}
+
 static bool valid_option(const char *s)
 {
 	size_t n;
@@ -111,7 +133,7 @@ static int read_thresholds(struct fl_job *job, struct fl_err *err)
 
 		if (!r)
 			r = fl_json_str(t, "kpi", path, &kpi, err);
-		if (!r && !fl_kpi_find(kpi))
+		if (!r && !fl_job_kpi_find(job, kpi))
 			r = FL_JOB_BAD(err, path, "unknown KPI '%s'", kpi);
 		pattern = json_object_get(t, "case");
 		if (!r && pattern && !json_is_string(pattern))
@@ -141,9 +163,16 @@ static int read_rest(struct fl_job *job, struct fl_err *err)
 		return FL_JOB_BAD(err, "description", "expected a string");
 	job->description = fl_strdup(text ? json_string_value(text) : "");
 	job->timeout_s = 60;
+	/* A program is silent until it ends. */
+	if (job->longest_s)
+		job->timeout_s += job->longest_s;
 	if (json_object_get(job->doc, "timeout"))
 		r = fl_json_int(job->doc, "timeout", "", 1, 86400,
 				&job->timeout_s, err);
+	if (!r && job->timeout_s <= job->longest_s)
+		r = FL_JOB_BAD(err, "timeout",
+			       "has to be longer than a time_limit of %lld",
+			       (long long)job->longest_s);
 	if (r < 0 || !control)
 		return r;
 	job->control = fl_strdup(json_string_value(control));
@@ -294,8 +323,10 @@ void fl_job_free(struct fl_job *job)
 	for (size_t i = 0; i < job->ncases; i++) {
 		free(job->cases[i].name);
 		json_decref(job->cases[i].params);
+		json_decref(job->cases[i].pack);
 	}
 	free(job->cases);
+	free(job->kpis);
 	free(job->name);
 	free(job->path);
 	free(job->description);

@@ -21,7 +21,14 @@ struct fl_case {
 	 * program, mode, nr_task (or "50%" of the CPUs), memsize (bytes),
 	 * fs, …; pin, cache and thp are there only when they say something */
 	json_t *params;
+	/*
+	 * Of a program of others: the files that go into the guest,
+	 * [{"from","to" (no leading slash),"mode","sha256"}]; else NULL.
+	 */
+	json_t *pack;
 };
+
+struct fl_kpi;
 
 struct fl_job {
 	char *name, *path, *description;
@@ -32,6 +39,9 @@ struct fl_job {
 	struct fl_strv kconfig; /* options its kernels need, "CONFIG_X=y" */
 	char *control; /* case measured beside others in bisections, or NULL */
 	int64_t timeout_s; /* no progress from a guest for so long: hang */
+	struct fl_kpi *kpis; /* those that its programs declare */
+	size_t nkpis;
+	int64_t longest_s; /* time limit of its slowest program; 0: none */
 	json_t *thresholds; /* [{"kpi","case" (fnmatch),"exact","wall"}] or NULL */
 };
 
@@ -54,9 +64,15 @@ struct fl_kpi {
 const struct fl_kpi *fl_kpi_at(size_t i);
 /* NULL when unknown. */
 const struct fl_kpi *fl_kpi_find(const char *name);
+/* The same with those that the job declares, after the others. */
+const struct fl_kpi *fl_job_kpi_at(const struct fl_job *job, size_t i);
+const struct fl_kpi *fl_job_kpi_find(const struct fl_job *job,
+				     const char *name);
+/* A program of others? Its KPIs are params.kpis: [{"name", …}]. */
+bool fl_case_is_exec(const json_t *params);
 /*
  * The KPI that is judged first under a clock ("exact" or "wall") in a case
- * with these parameters.
+ * with these parameters; a program of others has none.
  */
 const char *fl_kpi_primary(const char *clock, const json_t *params);
 

@@ -118,8 +118,8 @@ static int update_one(struct fl_target *t, int64_t case_id, int64_t kpi_id,
 int fl_noise_refresh(struct fl_target *t, struct fl_err *err)
 {
 	for (size_t i = 0; i < t->job->ncases; i++) {
-		for (size_t k = 0; fl_kpi_at(k); k++) {
-			const struct fl_kpi *kpi = fl_kpi_at(k);
+		for (size_t k = 0; fl_job_kpi_at(t->job, k); k++) {
+			const struct fl_kpi *kpi = fl_job_kpi_at(t->job, k);
 			int64_t id;
 			int r = fl_store_kpi(t->p->store, kpi->name, kpi->unit,
 					     kpi->better, &id, err);

@@ -54,8 +54,8 @@ static int open_measure(struct fl_target *t, const char *config_hash,
 		r = fl_store_case(s, t->job->cases[i].name,
 				  t->job->cases[i].params, &t->case_ids[i],
 				  err);
-	for (size_t i = 0; !r && fl_kpi_at(i); i++) {
-		const struct fl_kpi *k = fl_kpi_at(i);
+	for (size_t i = 0; !r && fl_job_kpi_at(t->job, i); i++) {
+		const struct fl_kpi *k = fl_job_kpi_at(t->job, i);
 		int64_t id;
 
 		r = fl_store_kpi(s, k->name, k->unit, k->better, &id, err);
@@ -346,9 +346,10 @@ static int add_boot(struct fl_target *t, const struct boot_plan *b,
 			continue;
 		ids[run.ncases++] = t->case_ids[i];
 		json_array_append_new(cases,
-				      json_pack("{s:s, s:O}", "name",
+				      json_pack("{s:s, s:O, s:O*}", "name",
 						t->job->cases[i].name, "params",
-						t->job->cases[i].params));
+						t->job->cases[i].params, "pack",
+						t->job->cases[i].pack));
 	}
 	dir = fl_plan_path(t->p, k.dir);
 	image = fl_path_join(dir, "bzImage");

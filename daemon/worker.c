@@ -146,6 +146,7 @@ static int run_cases(const json_t *spec, struct fl_case **cases,
 	json_array_foreach((json_t *)array, i, v) {
 		(*cases)[i].name = fl_strdup(fl_json_str_or(v, "name", ""));
 		(*cases)[i].params = json_object_get(v, "params");
+		(*cases)[i].pack = json_object_get(v, "pack");
 		(*list)[i] = &(*cases)[i];
 	}
 	return 0;

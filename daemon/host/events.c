@@ -85,6 +85,29 @@ static int check_samples(const char *kpi, const json_t *list, bool positive,
 	return 0;
 }
 
+/* A program of others has the KPIs that it declares: each of them, no more. */
+static int take_exec_kpis(struct reader *rd, size_t i, const json_t *kpis,
+			  struct fl_err *err)
+{
+	const json_t *want = json_object_get(rd->cases[i]->params, "kpis");
+	json_t *v;
+	size_t k;
+
+	if (json_object_size(kpis) != json_array_size(want))
+		return fl_err_set(err, -EINVAL, FL_E_INFRA, "expected %zu kpis",
+				  json_array_size(want));
+	json_array_foreach((json_t *)want, k, v) {
+		const char *name = fl_json_str_or(v, "name", "");
+		int r = check_samples(name, json_object_get(kpis, name), true,
+				      err);
+
+		if (r < 0)
+			return r;
+	}
+	json_object_set(entry(rd, i), "kpis", (json_t *)kpis);
+	return 0;
+}
+
 static int take_kpis(struct reader *rd, size_t i, const json_t *kpis,
 		     struct fl_err *err)
 {
@@ -92,6 +115,8 @@ static int take_kpis(struct reader *rd, size_t i, const json_t *kpis,
 	const char *key;
 	json_t *list;
 
+	if (fl_case_is_exec(rd->cases[i]->params))
+		return take_exec_kpis(rd, i, kpis, err);
 	if (!json_object_get(kpis, primary))
 		return fl_err_set(err, -EINVAL, FL_E_INFRA,
 				  "kpi '%s' is missing", primary);

@@ -59,6 +59,10 @@ char *fl_guest_plan(const struct fl_boot *boot)
 		const char *key;
 		json_t *v;
 
+		if (fl_case_is_exec(boot->cases[i]->params)) {
+			fl_guest_exec_plan(boot->cases[i], i, &b);
+			continue;
+		}
 		fl_buf_printf(&b, "case %s", boot->cases[i]->name);
 		json_object_foreach(boot->cases[i]->params, key, v) {
 			if (json_is_string(v))
@@ -116,6 +120,8 @@ int fl_guest_initramfs(const struct fl_boot *boot, const char *path,
 			fl_initramfs_add(fs, disks[i].image, 0444, image.s,
 					 image.len);
 	}
+	if (!r)
+		r = fl_guest_exec_files(boot, fs, err);
 	if (r < 0)
 		return r;
 	fl_initramfs_add(fs, "plan", 0444, plan, strlen(plan));

@@ -6,6 +6,8 @@
 #ifndef FL_HOST_GUEST_H
 #define FL_HOST_GUEST_H
 
+#include "../initramfs.h"
+#include "../util/buf.h"
 #include "events.h"
 #include "host.h"
 
@@ -16,6 +18,13 @@ char *fl_guest_plan(const struct fl_boot *boot);
 /* Writes the initramfs of a boot to path. */
 int fl_guest_initramfs(const struct fl_boot *boot, const char *path,
 		       struct fl_err *err);
+
+/* guest-exec.c: the files and specs of programs of others. USER error when a
+ * file is not what it was when the job was read. */
+int fl_guest_exec_files(const struct fl_boot *boot, struct fl_initramfs *fs,
+			struct fl_err *err);
+/* The plan's line for such a case, the i-th of the boot. */
+void fl_guest_exec_plan(const struct fl_case *c, size_t i, struct fl_buf *b);
 
 /* How the machine stopped. */
 enum fl_guest_end {

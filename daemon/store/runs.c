@@ -24,7 +24,8 @@ static const char SQL_CASE[] =
 	"ON CONFLICT (name, params) DO UPDATE SET name = name RETURNING id";
 static const char SQL_KPI[] =
 	"INSERT INTO kpi (name, unit, better) VALUES (?, ?, ?) "
-	"ON CONFLICT (name) DO UPDATE SET name = name RETURNING id";
+	"ON CONFLICT (name) DO UPDATE SET name = name "
+	"WHERE unit = excluded.unit AND better = excluded.better RETURNING id";
 static const char SQL_RECIPE[] =
 	"INSERT INTO recipe (hash, doc) VALUES (?, ?) "
 	"ON CONFLICT (hash) DO UPDATE SET hash = hash RETURNING id";
@@ -108,8 +109,22 @@ int fl_store_case(struct fl_store *s, const char *name, const json_t *params,
 int fl_store_kpi(struct fl_store *s, const char *name, const char *unit,
 		 int better, int64_t *id, struct fl_err *err)
 {
-	return fl_db_int(s, id, err, SQL_KPI, "ssi", name, unit,
-			 (int64_t)better);
+	int r = fl_db_int(s, id, err, SQL_KPI, "ssi", name, unit,
+			  (int64_t)better);
+
+	if (r == -ENOENT)
+		return fl_err_set(
+			err, -EEXIST, FL_E_USER,
+			"KPI '%s' is known with another unit or direction; name this one differently",
+			name);
+	return r;
+}
+
+bool fl_store_kpi_known(struct fl_store *s, const char *name)
+{
+	int64_t id;
+
+	return !fl_db_int(s, &id, NULL, SQL_KPI_ID, "s", name);
 }
 
 int fl_store_recipe(struct fl_store *s, const json_t *doc, int64_t *id,

@@ -105,8 +105,10 @@ int fl_store_job(struct fl_store *s, const char *name, const char *hash,
 		 const json_t *doc, int64_t *id, struct fl_err *err);
 int fl_store_case(struct fl_store *s, const char *name, const json_t *params,
 		  int64_t *id, struct fl_err *err);
+/* -EEXIST USER error when it is there with another unit or direction. */
 int fl_store_kpi(struct fl_store *s, const char *name, const char *unit,
 		 int better, int64_t *id, struct fl_err *err);
+bool fl_store_kpi_known(struct fl_store *s, const char *name);
 /* The hash is made here from the canonical text. */
 int fl_store_recipe(struct fl_store *s, const json_t *doc, int64_t *id,
 		    struct fl_err *err);
