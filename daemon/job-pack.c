@@ -59,8 +59,10 @@ static int pack_file(struct packing *p, const char *from, const char *to)
 	if (packed(p, to))
 		return 0;
 	if (reserved(to))
-		return FL_JOB_BAD(p->err, p->path,
-				  "'/%s' cannot be there in the guest", to);
+		return FL_JOB_BAD(
+			p->err, p->path,
+			"'/%s' cannot be there in the guest; name it relative to the job",
+			to);
 	if (stat(from, &st) < 0)
 		return FL_JOB_BAD(p->err, p->path, "cannot read '%s': %s", from,
 				  strerror(errno));
@@ -116,10 +118,12 @@ static int pack_needs(struct packing *p, const char *name, char **where)
 	/* Libraries beside it are found by $ORIGIN or by absolute paths. */
 	for (size_t i = 1; !r && i < all.n; i++) {
 		const char *s = all.s[i];
+		bool beside = *name != '/' && !strncmp(s, p->job_dir, dir) &&
+			      s[dir] == '/';
 
-		r = pack_file(p, s, s);
-		if (!r && *name != '/' && !strncmp(s, p->job_dir, dir) &&
-		    s[dir] == '/') {
+		if (!beside || !reserved(s + 1))
+			r = pack_file(p, s, s);
+		if (!r && beside) {
 			_cleanup_free_ char *copy =
 				fl_asprintf("/" FL_EXEC_JOB "%s", s + dir);
 

@@ -49,6 +49,9 @@ static int open_measure(struct fl_target *t, const char *config_hash,
 	if (!r)
 		r = fl_store_job(s, t->job->name, t->job->hash, t->job->doc,
 				 &t->job_id, err);
+	if (!r && t->exact && t->job->longest_s)
+		fl_info("job '%s': under the exact clock the times that programs of others print are guest time",
+			t->job->name);
 	t->case_ids = fl_calloc(t->job->ncases, sizeof(*t->case_ids));
 	for (size_t i = 0; !r && i < t->job->ncases; i++)
 		r = fl_store_case(s, t->job->cases[i].name,
