@@ -109,12 +109,12 @@ static int pack_needs(struct packing *p, const char *name, char **where)
 	size_t dir = strlen(p->job_dir);
 	int r = locate(p, name, &from, &to);
 
-	if (!r) {
-		r = fl_elf_needs(from, &all, p->err);
-		if (r < 0)
-			return fl_err_prefix(p->err, "%s", p->path);
-		r = pack_file(p, from, to);
-	}
+	if (r < 0 || !to)
+		return r;
+	r = fl_elf_needs(from, &all, p->err);
+	if (r < 0)
+		return fl_err_prefix(p->err, "%s", p->path);
+	r = pack_file(p, from, to);
 	/* Libraries beside it are found by $ORIGIN or by absolute paths. */
 	for (size_t i = 1; !r && i < all.n; i++) {
 		const char *s = all.s[i];
