@@ -275,6 +275,18 @@ static int add(struct fl_strv *files, const char *path, struct fl_err *err)
 	return 0;
 }
 
+/*
+ * The C library opens this one by name when a thread is cancelled or ends, and
+ * aborts where it is not there.
+ */
+static int add_unwinder(const struct search *s, struct fl_err *err)
+{
+	static const struct fl_elf none;
+	_cleanup_free_ char *file = find(s, &none, "", "libgcc_s.so.1");
+
+	return file ? add(s->files, file, err) : 0;
+}
+
 static int add_libraries(const struct search *s, const struct fl_elf *e,
 			 const char *path, const char *origin,
 			 struct fl_err *err)
@@ -289,6 +301,8 @@ static int add_libraries(const struct search *s, const struct fl_elf *e,
 					  "'%s' needs '%s', which is not there",
 					  path, e->needed.s[i]);
 		r = add(s->files, file, err);
+		if (!r && !strcmp(e->needed.s[i], "libc.so.6"))
+			r = add_unwinder(s, err);
 	}
 	return r;
 }

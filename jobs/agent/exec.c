@@ -246,12 +246,27 @@ static char *kept(struct exec *x, size_t *n)
 
 /* ---- how it ended ---------------------------------------------------------------- */
 
+/* The last line of the output, for a reason. */
+static const char *last_line(struct exec *x)
+{
+	size_t n;
+	char *text = kept(x, &n);
+
+	while (n && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+		text[--n] = '\0';
+	while (n && text[n - 1] != '\n')
+		n--;
+	return text + n;
+}
+
 static bool died(struct exec *x, const char *who, int sig)
 {
-	return fail(x, "%s was killed by signal %d (%s)%s", who, sig,
+	const char *line = last_line(x);
+
+	return fail(x, "%s was killed by signal %d (%s)%s%s%.120s", who, sig,
 		    strsignal(sig),
-		    sig == SIGBUS ? ": file cut short or file system full" :
-				    "");
+		    sig == SIGBUS ? ": file cut short or file system full" : "",
+		    *line ? "; it said: " : "", line);
 }
 
 /* A task of the program that died of a signal; SIGKILL is not among them. */
@@ -276,21 +291,9 @@ static bool check_deaths(struct exec *x)
 	}
 }
 
-/* The last line of the output, for a reason. */
-static const char *last_line(char *text, size_t n)
-{
-	while (n && (text[n - 1] == '\n' || text[n - 1] == '\r'))
-		text[--n] = '\0';
-	while (n && text[n - 1] != '\n')
-		n--;
-	return text + n;
-}
-
 static bool check_end(struct exec *x)
 {
 	int64_t kills = fl_sys_value("/proc/vmstat", "oom_kill");
-	size_t n;
-	char *text;
 
 	if (kills > x->oom_kills)
 		return fail(
@@ -302,9 +305,8 @@ static bool check_end(struct exec *x)
 		return false;
 	if (!WEXITSTATUS(x->status))
 		return true;
-	text = kept(x, &n);
 	return fail(x, "exited with status %d: %.160s", WEXITSTATUS(x->status),
-		    last_line(text, n));
+		    last_line(x));
 }
 
 static void report(struct exec *x, struct fl_line *l)

@@ -89,7 +89,7 @@ static void test_needs_of_a_real_one(void **state _unused_)
 {
 	_cleanup_strv_ struct fl_strv all = { 0 };
 	struct fl_err err = { 0 };
-	bool libc = false, loader = false;
+	bool libc = false, loader = false, unwinder = false;
 
 	if (fl_elf_needs("/proc/self/exe", &all, &err) < 0)
 		fail_msg("%s", err.text);
@@ -99,10 +99,11 @@ static void test_needs_of_a_real_one(void **state _unused_)
 		assert_int_equal(access(all.s[i], R_OK), 0);
 		libc |= strstr(all.s[i], "/libc.so.6") != NULL;
 		loader |= strstr(all.s[i], "/ld-linux-x86-64") != NULL;
+		unwinder |= strstr(all.s[i], "/libgcc_s.so.1") != NULL;
 		for (size_t j = 0; j < i; j++)
 			assert_string_not_equal(all.s[i], all.s[j]);
 	}
-	assert_true(libc && loader);
+	assert_true(libc && loader && unwinder);
 }
 
 /* Libraries that need each other end; $ORIGIN is the folder of each file. */
