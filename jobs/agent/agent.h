@@ -144,9 +144,11 @@ struct fl_slot {
 };
 
 struct fl_board {
-	volatile int stop; /* wall clock: the parent ends the window */
+	volatile int stop; /* wall clock: the parent ends the window; exact
+			      clock with parts: the first task does */
 	int ready_fd, go_fd; /* task writes a byte, task reads a byte */
 	unsigned finished; /* tasks that are through with their window */
+	unsigned turn; /* exact clock with parts: passes that were made */
 	struct fl_slot slot[];
 };
 

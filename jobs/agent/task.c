@@ -22,7 +22,11 @@
 
 #define STACK (256 << 10)
 /* Passes of a window at least, where some of the time is not measured. */
-#define PARTS_MIN 3
+#define PARTS_MIN 5
+/* A whole number of timer ticks at 100, 250, 300 and 1000 Hz, in ns. */
+#define PHASES 20000000
+#define GOLDEN 12360680 /* PHASES times the golden ratio */
+#define SPIN 8000000
 
 struct job {
 	const struct fl_plan *plan;
@@ -164,13 +168,35 @@ static void publish(struct fl_slot *s, uint64_t ops, uint64_t ns)
 	__atomic_store_n(&s->seq, s->seq + 1, __ATOMIC_RELAXED);
 }
 
+/*
+ * A measured part is short, and one timer tick more or less in it is a tenth
+ * of a per cent. So pass k begins at a phase of its own against the tick, the
+ * same one in each boot, spread evenly over the passes. Work that the
+ * population left behind ends while the task sleeps.
+ */
+static void wait_for_phase(unsigned k)
+{
+	uint64_t now = __rdtsc(), at = (uint64_t)k * GOLDEN % PHASES;
+
+	at += (now / PHASES + 2) * PHASES; /* one to two periods from now */
+	if (at - now > SPIN) {
+		struct timespec t = { .tv_nsec = (long)(at - now - SPIN) };
+
+		nanosleep(&t, NULL);
+	}
+	while (__rdtsc() < at)
+		;
+}
+
 static void run_part(const struct fl_plan *plan, const struct fl_plan_case *c,
-		     struct fl_task *t, struct fl_slot *s)
+		     struct fl_task *t, struct fl_slot *s, unsigned k)
 {
 	struct rusage before, after;
 	uint64_t ops, start, end;
 
 	before_pass(c, t, s);
+	if (plan->exact)
+		wait_for_phase(k);
 	ops = s->ops;
 	usage(c, &before);
 	start = part_clock(plan, s);
@@ -183,19 +209,55 @@ static void run_part(const struct fl_plan *plan, const struct fl_plan_case *c,
 	after_pass(c, t, s);
 }
 
+/* Waits until *word has come to value. */
+static void wait_word(unsigned *word, unsigned value)
+{
+	unsigned now;
+
+	while ((now = __atomic_load_n(word, __ATOMIC_SEQ_CST)) < value)
+		syscall(SYS_futex, word, FUTEX_WAIT, now, NULL, NULL, 0);
+}
+
+static void raise_word(unsigned *word)
+{
+	__atomic_add_fetch(word, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/*
+ * Under the exact clock tasks with parts take turns, a pass each: they have
+ * one CPU, and where one of them would be interrupted by another's population
+ * is chance.
+ */
+static void take_turn(const struct job *j, unsigned k)
+{
+	if (j->plan->exact && fl_case_has_parts(j->c))
+		wait_word(&j->board->turn, k * j->c->nr_task + j->index);
+}
+
+static void pass_turn(const struct job *j)
+{
+	if (j->plan->exact && fl_case_has_parts(j->c))
+		raise_word(&j->board->turn);
+}
+
 /* As window(), for passes with parts that are not measured. */
-static void window_of_parts(const struct fl_plan *plan,
-			    const struct fl_plan_case *c, struct fl_task *t,
-			    struct fl_board *board, struct fl_slot *s)
+static void window_of_parts(const struct job *j, struct fl_task *t,
+			    struct fl_slot *s)
 {
 	unsigned passes = 0;
+	bool stop;
 
 	s->start = __rdtsc();
-	do
-		run_part(plan, c, t, s);
-	while (plan->exact ? ++passes < PARTS_MIN ||
-				     __rdtsc() - s->start < FL_EXACT_WINDOW :
-			     !board->stop);
+	do {
+		take_turn(j, passes + 1); /* the first one was to warm up */
+		run_part(j->plan, j->c, t, s, passes++);
+		if (j->plan->exact && !j->index && passes >= PARTS_MIN &&
+		    __rdtsc() - s->start >= FL_EXACT_WINDOW)
+			j->board->stop = 1;
+		stop = j->board->stop;
+		pass_turn(j);
+	} while (!stop);
 	s->end = __rdtsc();
 	s->window_ops = s->part_ops;
 }
@@ -217,20 +279,6 @@ static void warm_up(const struct fl_plan_case *c, struct fl_task *t,
 	after_pass(c, t, s);
 }
 
-/* Nobody cleans up while another one still measures. */
-static void wait_for_others(struct fl_board *board, unsigned n)
-{
-	unsigned done =
-		__atomic_add_fetch(&board->finished, 1, __ATOMIC_SEQ_CST);
-
-	if (done == n)
-		syscall(SYS_futex, &board->finished, FUTEX_WAKE, INT_MAX, NULL,
-			NULL, 0);
-	while ((done = __atomic_load_n(&board->finished, __ATOMIC_SEQ_CST)) < n)
-		syscall(SYS_futex, &board->finished, FUTEX_WAIT, done, NULL,
-			NULL, 0);
-}
-
 static void run_task(const struct job *j)
 {
 	const struct fl_plan_case *c = j->c;
@@ -250,15 +298,19 @@ static void run_task(const struct job *j)
 	r = fl_pin_task(c->pin, j->index);
 	if (r < 0)
 		give_up(s, "cannot pin it to its CPU", -r);
+	take_turn(j, 0);
 	warm_up(c, &t, s);
+	pass_turn(j);
 	if (write(j->board->ready_fd, &byte, 1) != 1 ||
 	    read(j->board->go_fd, &byte, 1) != 1)
 		give_up(s, "lost its parent", errno);
 	if (fl_case_has_parts(c))
-		window_of_parts(j->plan, c, &t, j->board, s);
+		window_of_parts(j, &t, s);
 	else
 		window(j->plan, c, &t, j->board, s);
-	wait_for_others(j->board, c->nr_task);
+	/* Nobody cleans up while another one still measures. */
+	raise_word(&j->board->finished);
+	wait_word(&j->board->finished, c->nr_task);
 }
 
 void fl_task_main(const struct fl_plan *plan, const struct fl_plan_case *c,
