@@ -11,12 +11,16 @@ PATH=$B:$PATH
 # shellcheck source=tests/t/fixture.sh
 . "$TOP/tests/t/fixture.sh"
 
-# enum NAME: the words of a definition in the schema of jobs.
+# The programs of the schema of jobs, and the KPIs of our own programs.
 # shellcheck disable=SC2016 # python's own
-enum() {
+programs() {
 	/usr/bin/python3 -c 'import json, sys
-for word in json.load(open(sys.argv[1]))["$defs"][sys.argv[2]]["enum"]:
-    print(word)' "$TOP/schema/job.schema.json" "$1"
+for word in json.load(open(sys.argv[1]))["$defs"]["program"]["enum"]:
+    print(word)' "$TOP/schema/job.schema.json"
+}
+
+kpis() {
+	sed -n '/kpis\[\] = {/,/^};/s/^\t{ "\([a-z_]*\)".*/\1/p' "$TOP/daemon/job.c"
 }
 
 sql() {
@@ -25,12 +29,14 @@ sql() {
 
 # --- one list, said four times
 is "$(grep -h '^	\.name = ' "$TOP"/jobs/pagefault/*.c | cut -d'"' -f2 | sort)" \
-	"$(enum program | sort)" 'the agent has the programs of the schema'
+	"$(programs | sort)" 'the agent has the programs of the schema'
 manual=$(mandoc -T ascii "$TOP/docs/faultline-job.5" | col -b | tr -s '\n\t ' ' ')
 missing=
-for word in $(enum program) $(enum kpi); do
+for word in $(programs) $(kpis); do
 	[[ $manual =~ [^a-z_]${word}[^a-z_0-9] ]] || missing+=" $word"
 done
+[ "$(kpis | wc -l)" -ge 9 ]
+ok $? 'the list of KPIs is read'
 is "$missing" '' 'the manual has each program and each KPI'
 
 # --- threads under the wall clock: per_thread_ops is what is compared
