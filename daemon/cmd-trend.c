@@ -60,6 +60,8 @@ static bool same_series(const json_t *a, const json_t *b)
 		       fl_json_str_or(b, "host", "")) &&
 	       !strcmp(fl_json_str_or(a, "case", ""),
 		       fl_json_str_or(b, "case", "")) &&
+	       fl_json_int_or(a, "case_id", 0) ==
+		       fl_json_int_or(b, "case_id", 0) &&
 	       fl_json_int_or(a, "recipe_id", 0) ==
 		       fl_json_int_or(b, "recipe_id", 0);
 }

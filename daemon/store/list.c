@@ -139,7 +139,8 @@ static const char *const queries[FL_ROWS_N] = {
 	[FL_ROWS_TREND] =
 		"SELECT k.sha, ci.described AS version, ci.commit_time, "
 		"h.name AS host, h.clock, c.name AS \"case\", q.name AS kpi, "
-		"q.unit, q.better, r.recipe_id, r.isa, avg(s.value) AS value, "
+		"q.unit, q.better, r.recipe_id, s.case_id, r.isa, "
+		"avg(s.value) AS value, "
 		"min(s.value) AS low, max(s.value) AS high, "
 		"count(DISTINCT r.id) AS boots, max(r.finished) AS measured "
 		"FROM sample s JOIN run r ON r.id = s.run_id "
@@ -154,7 +155,9 @@ static const char *const queries[FL_ROWS_N] = {
 		"AND k.sha NOT IN "
 		"(SELECT sha FROM pick WHERE sha IS NOT NULL) "
 		"GROUP BY k.sha, h.id, c.id, r.recipe_id "
-		"ORDER BY h.name, c.name, r.recipe_id, ci.commit_time, k.id",
+		/* a case's name may outlive its program's version */
+		"ORDER BY h.name, c.name, c.id, r.recipe_id, ci.commit_time, "
+		"k.id",
 	[FL_ROWS_COMMIT] = "SELECT * FROM commit_info WHERE sha = ?",
 	[FL_ROWS_RECIPE] = "SELECT id, hash, doc FROM recipe WHERE id = ?",
 	[FL_ROWS_KERNEL_VALUES] =

@@ -93,6 +93,12 @@ is "$status" 0 "a new version runs" || diag "$err"
 is "$(sql "SELECT count(*) FROM \"case\" WHERE name = 'exec/lat/n=1/tmpfs'")" \
 	2 "as a series of its own"
 
+run faultline -C "$ws" trend --kpi lat_us --case '*/n=1/*' --json
+is "$(grep -o '"case_id": [0-9]*' <<<"$out" | sort -u | wc -l)" 2 \
+	"trend keeps the two apart"
+run faultline -C "$ws" trend --kpi lat_us --case '*/n=1/*'
+is "$(grep -c 'exec/lat/n=1/tmpfs' <<<"$out")" 2 "under a heading each"
+
 # --- one name, two meanings
 sed -i 's/"lower"/"higher"/' "$ws/jobs/lat.json"
 run faultline -q -C "$ws" run v6.12 --job lat
