@@ -163,6 +163,8 @@ analyze: $(B)/gen/migrations.h
 install: all
 	install -D $(BIN) $(DESTDIR)$(PREFIX)/bin/faultline
 	install -D $(AGENT) $(DESTDIR)$(PREFIX)/libexec/faultline/faultline-agent
+	install -D $(PROFILER) \
+		$(DESTDIR)$(PREFIX)/libexec/faultline/faultline-agent-profile
 	install -d $(DESTDIR)$(PREFIX)/share/faultline/jobs/config
 	install -m644 jobs/*.json $(DESTDIR)$(PREFIX)/share/faultline/jobs
 	install -m644 jobs/config/* $(DESTDIR)$(PREFIX)/share/faultline/jobs/config

@@ -3,7 +3,7 @@
  * /init of a measuring boot: mounts, settings, plan, cases, reboot. Under
  * -no-reboot the reboot ends QEMU; nothing is left to sync.
  */
-#include "agent.h"
+#include "profile.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -106,5 +106,6 @@ int main(void)
 					 fl_run_case)(&plan, &plan.cases[i]);
 	fl_report_begin(&line, "end");
 	fl_report_send(&line);
+	fl_profile_wait();
 	leave();
 }

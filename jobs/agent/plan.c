@@ -3,7 +3,7 @@
  * Reads the plan (protocol.h). The host wrote it, so anything unexpected is
  * a defect there: the whole plan is refused with the line that is wrong.
  */
-#include "agent.h"
+#include "profile.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -189,6 +189,7 @@ static int statement(struct fl_plan *plan, char *s, unsigned line,
 		     char why[FL_REASON_MAX])
 {
 	char *rest = strchr(s, ' ');
+	int taken;
 
 	if (line == 1)
 		return strcmp(s, FL_PLAN_MAGIC) ?
@@ -209,6 +210,9 @@ static int statement(struct fl_plan *plan, char *s, unsigned line,
 		return number(rest, 0, 1000000000, &plan->phase_ns) ?
 			       0 :
 			       refuse(why, line, "bad phase");
+	taken = fl_profile_statement(s, rest);
+	if (taken)
+		return taken > 0 ? 0 : refuse(why, line, "bad period");
 	if (!strcmp(s, "disk"))
 		return read_disk(plan, rest, line, why);
 	if (!strcmp(s, "case"))

@@ -21,6 +21,8 @@
  *   faultline-plan 1
  *   clock exact|wall
  *   phase_ns N              guest time to burn before the first case
+ *   profile N               sample every N ns inside the windows, send the
+ *                           profiles, and wait at the end to be stopped
  *   disk TYPE DEVICE IMAGE  a RAM disk to fill and mount, 0 to 2 of them
  *   case NAME key=value …   repeated; keys are those of fl_plan_read()
  *   exec NAME FS SPEC       a case that runs a program of others
@@ -52,6 +54,18 @@
  */
 #define FL_IMAGE_MAGIC "FLIMAGE1"
 #define FL_IMAGE_BLOCK 4096
+
+/*
+ * A profile comes after its window and before the end of its case, as one or
+ * more events "profile" with members case, period_ns, samples, user (outside
+ * of the kernel), lost, first (nodes sent before) and
+ * nodes: [[parent, address, count], …], a tree of callers: parent is the
+ * index of the caller (-1: none), which comes before; address is relative to
+ * FL_PROFILE_BASE, where a sample hit (count > 0) or where a caller goes on
+ * (count 0).
+ */
+#define FL_PROFILE_BASE 0xffffffff80000000ULL /* x86-64: where memory 0 is */
+#define FL_PROFILE_STACK 48 /* callers of a sample that are kept */
 
 #define FL_EVENT_PORT "/dev/ttyS1"
 #define FL_EVENT_MAX (64 << 10) /* one line, with its newline */

@@ -4,7 +4,7 @@
  * window, waits until it is over. A dead task, no room or no operations make
  * the case failed with a reason, never a sample.
  */
-#include "agent.h"
+#include "profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -249,8 +249,10 @@ void fl_run_case(const struct fl_plan *plan, const struct fl_plan_case *c)
 		r.dir = fl_disk_dir(plan, c->fs, r.why);
 		ok = r.dir != NULL;
 	}
-	ok = ok && apply_settings(&r) && check_room(&r) && measure(&r) &&
-	     fl_run_report(&r, &line);
+	ok = ok && apply_settings(&r) && check_room(&r) && measure(&r);
+	if (ok && !fl_profile_report(c))
+		ok = fl_run_fail(&r, "a task left no samples");
+	ok = ok && fl_run_report(&r, &line);
 	if (!ok) {
 		fl_report_begin(&line, "case_failed");
 		fl_report_str(&line, "case", c->name);

@@ -5,7 +5,7 @@
  * window. All it finds goes into its slot of the shared board. Who dies takes
  * its process along: threads end together.
  */
-#include "agent.h"
+#include "profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -199,9 +199,11 @@ static void run_part(const struct fl_plan *plan, const struct fl_plan_case *c,
 		wait_for_phase(k);
 	ops = s->ops;
 	usage(c, &before);
+	fl_profile_resume();
 	start = part_clock(plan, s);
 	run_pass(c, t, s);
 	end = part_clock(plan, s);
+	fl_profile_pause();
 	usage(c, &after);
 	s->minor += (uint64_t)(after.ru_minflt - before.ru_minflt);
 	s->major += (uint64_t)(after.ru_majflt - before.ru_majflt);
@@ -304,13 +306,20 @@ static void run_task(const struct job *j)
 	if (write(j->board->ready_fd, &byte, 1) != 1 ||
 	    read(j->board->go_fd, &byte, 1) != 1)
 		give_up(s, "lost its parent", errno);
+	r = fl_profile_begin(j->plan, c, j->index);
+	if (r)
+		give_up(s, "cannot sample", r);
 	if (fl_case_has_parts(c))
 		window_of_parts(j, &t, s);
 	else
 		window(j->plan, c, &t, j->board, s);
+	fl_profile_pause();
 	/* Nobody cleans up while another one still measures. */
 	raise_word(&j->board->finished);
 	wait_word(&j->board->finished, c->nr_task);
+	r = fl_profile_end(j->index);
+	if (r)
+		give_up(s, "cannot save its samples", r);
 }
 
 void fl_task_main(const struct fl_plan *plan, const struct fl_plan_case *c,
