@@ -90,6 +90,6 @@ void fl_cli_safe(const char *text);
 /* All verbs, ended by a NULL name. */
 extern const struct fl_verb fl_verbs_setup[], fl_verbs_tree[],
 	fl_verbs_measure[], fl_verbs_bisect[], fl_verbs_report[],
-	fl_verbs_stat[], fl_verbs_import[];
+	fl_verbs_stat[], fl_verbs_import[], fl_verbs_profile[];
 
 #endif

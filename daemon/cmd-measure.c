@@ -109,11 +109,12 @@ static int run_run(struct fl_cli *cli, struct fl_err *err)
 static int run_runs(struct fl_cli *cli, struct fl_err *err)
 {
 	static const struct fl_column columns[] = {
-		{ "id", "id", 'i' },	    { "version", "version", 's' },
-		{ "host", "host", 's' },    { "job", "job", 's' },
-		{ "isa", "isa", 's' },	    { "boot_no", "boot", 'i' },
-		{ "cases", "cases", 'i' },  { "status", "status", 's' },
-		{ "total_s", "took", 'd' }, { "reason", "reason", 's' },
+		{ "id", "id", 'i' },	     { "version", "version", 's' },
+		{ "host", "host", 's' },     { "job", "job", 's' },
+		{ "isa", "isa", 's' },	     { "purpose", "purpose", 's' },
+		{ "boot_no", "boot", 'i' },  { "cases", "cases", 'i' },
+		{ "status", "status", 's' }, { "total_s", "took", 'd' },
+		{ "reason", "reason", 's' },
 	};
 	static const struct fl_column case_columns[] = {
 		{ "case", "case", 's' }, { "status", "status", 's' },

@@ -8,7 +8,7 @@
 
 static const struct fl_verb *const groups[] = {
 	fl_verbs_setup,	 fl_verbs_tree, fl_verbs_measure, fl_verbs_bisect,
-	fl_verbs_report, fl_verbs_stat, fl_verbs_import,
+	fl_verbs_report, fl_verbs_stat, fl_verbs_profile, fl_verbs_import,
 };
 
 static void print_help(FILE *f)

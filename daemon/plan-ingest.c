@@ -101,11 +101,21 @@ static int ingest_build(struct fl_plan *p, const struct fl_work *w,
 	return fl_store_kernel_finish(p->store, w->subject_id, &end, err);
 }
 
+static void drop_kpis(const json_t *cases)
+{
+	json_t *c;
+	size_t i;
+
+	json_array_foreach((json_t *)cases, i, c)
+		json_object_del(c, "kpis");
+}
+
 static int ingest_run(struct fl_plan *p, const struct fl_work *w,
 		      const json_t *res, const char *dir, struct fl_err *err)
 {
 	_cleanup_free_ char *place =
 		fl_asprintf("var/runs/%lld", (long long)w->subject_id);
+	bool profile = fl_json_int_or(w->spec, "profile_ns", 0) > 0;
 	const char *status = fl_json_str_or(res, "run", "");
 	struct fl_run_end end = {
 		.status = status,
@@ -121,9 +131,14 @@ static int ingest_run(struct fl_plan *p, const struct fl_work *w,
 	if (fl_outcome_parse(status) < 0)
 		return fl_err_set(err, -EINVAL, FL_E_BUG,
 				  "a run bundle without an outcome");
+	if (profile) /* sampling disturbs them */
+		drop_kpis(end.cases);
 	r = keep_artefacts(p, dir, place, err);
 	if (!r)
 		r = fl_store_run_finish(p->store, w->subject_id, &end, err);
+	if (r > 0 && profile)
+		r = fl_store_profiles(p->store, w->subject_id,
+				      json_object_get(res, "profiles"), err);
 	return r < 0 ? r : 0;
 }
 

@@ -10,10 +10,6 @@
 #include "util/fs.h"
 #include "util/log.h"
 
-/* On the wall clock a kernel that did not come through gets a second chance;
- * under the exact clock it would do the same again. */
-#define MAX_BROKEN 2
-
 char *fl_plan_path(const struct fl_plan *p, const char *relative)
 {
 	return fl_path_join(p->conf->dir, relative);
@@ -303,122 +299,6 @@ void fl_caseset_add_control(struct fl_caseset *c, const struct fl_target *t)
 void fl_caseset_add_all(struct fl_caseset *c)
 {
 	memset(c->want, true, c->n * sizeof(*c->want));
-}
-
-static json_t *host_json(const struct fl_host *h)
-{
-	return json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:I, s:I, s:O*}", "name",
-			 h->name, "driver", h->driver, "clock",
-			 fl_clock_kind_str(h->clock), "cpu", h->cpu, "append",
-			 h->append, "memory_mb", (json_int_t)h->memory_mb,
-			 "cpus", (json_int_t)h->cpus, "options", h->options);
-}
-
-struct boot_plan {
-	int64_t kernel_id, boot_no;
-	enum fl_isa isa;
-	const bool *cases;
-	size_t n; /* how many of them are true */
-	int priority;
-};
-
-static int add_boot(struct fl_target *t, const struct boot_plan *b,
-		    struct fl_err *err)
-{
-	_cleanup_(fl_kernel_clear) struct fl_kernel k = { 0 };
-	_cleanup_free_ int64_t *ids = fl_calloc(b->n + 1, sizeof(*ids));
-	_cleanup_free_ char *image = NULL, *dir = NULL,
-			    *agent = fl_conf_agent();
-	struct fl_run_new run = {
-		.kernel_id = b->kernel_id,
-		.host_id = t->host_id,
-		.job_id = t->job_id,
-		.recipe_id = t->recipe[b->isa],
-		.isa = b->isa == FL_ISA_PLAIN ? "plain" : "strings",
-		.boot_no = b->boot_no,
-		.cases = ids,
-	};
-	json_auto_t *cases = json_array(), *spec = NULL;
-	int64_t id;
-	int r = fl_store_kernel_by_id(t->p->store, b->kernel_id, &k, err);
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < t->job->ncases; i++) {
-		if (!b->cases[i])
-			continue;
-		ids[run.ncases++] = t->case_ids[i];
-		json_array_append_new(cases,
-				      json_pack("{s:s, s:O, s:O*}", "name",
-						t->job->cases[i].name, "params",
-						t->job->cases[i].params, "pack",
-						t->job->cases[i].pack));
-	}
-	dir = fl_plan_path(t->p, k.dir);
-	image = fl_path_join(dir, "bzImage");
-	spec = json_pack(
-		"{s:s, s:o, s:s, s:s, s:O, s:s, s:I, s:I, s:I}", "kind", "run",
-		"host", host_json(t->host), "image", image, "agent", agent,
-		"cases", cases, "isa", run.isa, "boot_no",
-		(json_int_t)b->boot_no, "timeout_s",
-		(json_int_t)t->job->timeout_s, "total_s",
-		(json_int_t)(t->job->timeout_s * (int64_t)(run.ncases + 2)));
-	r = fl_store_begin(t->p->store, err);
-	if (!r)
-		r = fl_store_run_new(t->p->store, &run, &id, err);
-	if (!r)
-		r = fl_store_work_add(t->p->store, "run", id, spec, b->priority,
-				      err);
-	if (r < 0) {
-		fl_store_rollback(t->p->store);
-		return r;
-	}
-	return fl_store_commit(t->p->store, err);
-}
-
-int fl_need_boots(struct fl_target *t, int64_t kernel_id, enum fl_isa isa,
-		  const struct fl_caseset *set, int64_t n, int64_t after,
-		  int priority, struct fl_err *err)
-{
-	_cleanup_free_ bool *missing = fl_calloc(set->n, sizeof(*missing));
-	struct boot_plan b = { .kernel_id = kernel_id,
-			       .isa = isa,
-			       .cases = missing,
-			       .priority = priority };
-	bool pending = false;
-	int64_t short_by = 0;
-
-	for (size_t i = 0; i < set->n; i++) {
-		struct fl_boot_count c;
-		int r;
-
-		if (!set->want[i])
-			continue;
-		r = fl_store_boot_count(t->p->store, kernel_id, t->recipe[isa],
-					t->case_ids[i], after, &c, err);
-		if (r < 0)
-			return r;
-		if (c.broken >= MAX_BROKEN || (t->exact && c.broken && !c.done))
-			return FL_UNAVAILABLE;
-		if (c.done + c.case_failed >= n)
-			continue;
-		pending = true;
-		if (c.done + c.case_failed + c.queued >= n)
-			continue;
-		missing[i] = true;
-		b.n++;
-		if (n - c.done - c.case_failed - c.queued > short_by)
-			short_by = n - c.done - c.case_failed - c.queued;
-		if (c.next_boot_no > b.boot_no)
-			b.boot_no = c.next_boot_no;
-	}
-	for (; b.n && short_by > 0; short_by--, b.boot_no++) {
-		int r = add_boot(t, &b, err);
-
-		if (r < 0)
-			return r;
-	}
-	return pending ? FL_PENDING : FL_READY;
 }
 
 int fl_target_logs(struct fl_target *t, int64_t kernel_id, enum fl_isa isa,

@@ -21,6 +21,7 @@ struct fl_target {
 	struct fl_job *job; /* NULL: only builds */
 	int64_t tree_id, host_id, job_id, config_id;
 	int64_t recipe[2]; /* by enum fl_isa */
+	int64_t profile_recipe; /* 0: not asked for yet */
 	int64_t *case_ids; /* parallel to job->cases */
 	char *compiler;
 	const char *builder;
@@ -46,6 +47,10 @@ int fl_plan_fetched(struct fl_plan *p, const struct fl_request *q,
 /* Revision to sha, with its commit row made. */
 int fl_target_resolve(struct fl_target *t, const char *rev,
 		      char sha[FL_SHA_HEX], struct fl_err *err);
+/* q->doc.<key> as a commit: resolved once and kept in doc.<key>_sha, so that a
+ * branch that moves changes nothing. */
+int fl_plan_rev(struct fl_target *t, struct fl_request *q, const char *key,
+		char sha[FL_SHA_HEX], struct fl_err *err);
 /* Makes the commit's row. */
 int fl_target_commit(struct fl_target *t, const char *sha, struct fl_err *err);
 
@@ -83,6 +88,14 @@ void fl_caseset_add_all(struct fl_caseset *c);
 int fl_need_boots(struct fl_target *t, int64_t kernel_id, enum fl_isa isa,
 		  const struct fl_caseset *cases, int64_t n, int64_t after,
 		  int priority, struct fl_err *err);
+
+/*
+ * At least n profiling boots of kernel with each wanted case, plain
+ * instruction set; t->profile_recipe is set. Else as fl_need_boots().
+ */
+int fl_need_profiles(struct fl_target *t, int64_t kernel_id,
+		     const struct fl_caseset *cases, int64_t n, int priority,
+		     struct fl_err *err);
 
 /* Boot values as natural logs; zero or negative values give -ERANGE. */
 int fl_target_logs(struct fl_target *t, int64_t kernel_id, enum fl_isa isa,

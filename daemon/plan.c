@@ -23,6 +23,7 @@
 static const struct fl_request_ops *const request_kinds[] = {
 	&fl_request_fetch,   &fl_request_build,	 &fl_request_run,
 	&fl_request_compare, &fl_request_bisect, &fl_request_nightly,
+	&fl_request_profile,
 };
 
 static int take_lock(struct fl_plan *p, struct fl_err *err)
@@ -274,9 +275,12 @@ static void set_label(struct fl_plan *p, struct fl_plan_child *c,
 				   w->subject_id))
 			name = fl_strdup(fl_json_str_or(json_array_get(rows, 0),
 							"version", "?"));
-		c->label = fl_asprintf("boot %s #%lld", name ? name : "?",
-				       (long long)fl_json_int_or(w->spec,
-								 "boot_no", 0));
+		c->label = fl_asprintf(
+			"%s %s #%lld",
+			fl_json_int_or(w->spec, "profile_ns", 0) ? "profile" :
+								   "boot",
+			name ? name : "?",
+			(long long)fl_json_int_or(w->spec, "boot_no", 0));
 		c->expected_s = fl_store_mean_run_s(
 			p->store, 0,
 			json_array_size(json_object_get(w->spec, "cases")), 25);

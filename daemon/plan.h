@@ -90,7 +90,7 @@ struct fl_request_ops {
 };
 extern const struct fl_request_ops fl_request_fetch, fl_request_build,
 	fl_request_run, fl_request_compare, fl_request_bisect,
-	fl_request_nightly;
+	fl_request_nightly, fl_request_profile;
 
 /* Absolute path of a workspace-relative one; heap. */
 char *fl_plan_path(const struct fl_plan *p, const char *relative);

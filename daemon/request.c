@@ -45,9 +45,8 @@ static int open_target(struct fl_plan *p, const struct fl_request *q,
 			      fl_json_str_or(q->doc, "job", NULL), ret, err);
 }
 
-/* doc.<key> is resolved once, so that a moved branch changes nothing. */
-static int fix_rev(struct fl_target *t, struct fl_request *q, const char *key,
-		   char sha[FL_SHA_HEX], struct fl_err *err)
+int fl_plan_rev(struct fl_target *t, struct fl_request *q, const char *key,
+		char sha[FL_SHA_HEX], struct fl_err *err)
 {
 	_cleanup_free_ char *fixed = fl_asprintf("%s_sha", key);
 	const char *known = fl_json_str_or(q->doc, fixed, NULL);
@@ -72,7 +71,7 @@ static int build_advance(struct fl_plan *p, struct fl_request *q,
 	int r = open_target(p, q, &t, err);
 
 	if (!r)
-		r = fix_rev(t, q, "rev", sha, err);
+		r = fl_plan_rev(t, q, "rev", sha, err);
 	if (!r)
 		r = fl_need_kernel(t, sha, FL_PRIO_NIGHTLY, &k, err);
 	if (r >= 0)
@@ -90,7 +89,7 @@ static int run_advance(struct fl_plan *p, struct fl_request *q,
 	int r = open_target(p, q, &t, err);
 
 	if (!r)
-		r = fix_rev(t, q, "rev", sha, err);
+		r = fl_plan_rev(t, q, "rev", sha, err);
 	if (!r)
 		r = fl_need_kernel(t, sha, FL_PRIO_NIGHTLY, &k, err);
 	if (r < 0)
@@ -118,10 +117,10 @@ static int compare_ends(struct fl_target *t, struct fl_request *q,
 			struct fl_err *err)
 {
 	char a[FL_SHA_HEX], b[FL_SHA_HEX];
-	int r = fix_rev(t, q, base, a, err);
+	int r = fl_plan_rev(t, q, base, a, err);
 
 	if (!r)
-		r = fix_rev(t, q, head, b, err);
+		r = fl_plan_rev(t, q, head, b, err);
 	if (!r)
 		r = fl_compare_advance(t, a, b, boots_of(t, q), id, err);
 	if (r >= 0)
@@ -160,10 +159,10 @@ static int check_bisect(struct fl_target *t, struct fl_request *q,
 {
 	const char *name = fl_json_str_or(q->doc, "case", NULL);
 	char good[FL_SHA_HEX], bad[FL_SHA_HEX], fork[FL_SHA_HEX];
-	int r = fix_rev(t, q, "good", good, err);
+	int r = fl_plan_rev(t, q, "good", good, err);
 
 	if (!r)
-		r = fix_rev(t, q, "bad", bad, err);
+		r = fl_plan_rev(t, q, "bad", bad, err);
 	if (r < 0)
 		return r;
 	if (name && !fl_job_case(t->job, name))

@@ -187,6 +187,8 @@ static int do_run(struct worker *w, struct fl_err *err)
 			       FL_ISA_PLAIN :
 			       FL_ISA_STRINGS,
 		.perturb = (unsigned)fl_json_int_or(w->spec, "boot_no", 0),
+		.profile_ns = fl_json_int_or(w->spec, "profile_ns", 0),
+		.system_map = fl_json_str_or(w->spec, "system_map", ""),
 		.timeout_s = fl_json_num_or(w->spec, "timeout_s", 60),
 		.total_s = fl_json_num_or(w->spec, "total_s", 3600),
 	};
@@ -210,6 +212,8 @@ static int do_run(struct worker *w, struct fl_err *err)
 	json_object_set_new(w->result, "reason", text_value(res.reason));
 	json_object_set(w->result, "cases", res.cases);
 	json_object_set(w->result, "env", res.env);
+	if (res.profiles)
+		json_object_set(w->result, "profiles", res.profiles);
 	json_object_set_new(w->result, "boot_s", json_real(res.boot_s));
 	json_object_set_new(w->result, "total_s", json_real(res.total_s));
 	return 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "../../jobs/agent/protocol.h"
 #include "../util/json.h"
+#include "samples.h"
 
 #define SAMPLES_MAX 4096
 #define ENV_MAX 128
@@ -194,6 +195,8 @@ static int case_event(struct reader *rd, const char *what, const json_t *event,
 		return fl_err_set(err, -EINVAL, FL_E_INFRA,
 				  "case '%s' ends without a beginning",
 				  rd->cases[i]->name);
+	if (!strcmp(what, "profile"))
+		return fl_samples_event(ev->profiles, event, err);
 	if (!strcmp(what, "case_failed")) {
 		set_status(rd, (size_t)i, "failed",
 			   bounded_text(event, "reason"));
@@ -237,8 +240,8 @@ static int take_event(struct reader *rd, const json_t *event,
 		ev->ended = true;
 		return 0;
 	}
-	if (!strcmp(what, "case_start") || !strcmp(what, "case_done") ||
-	    !strcmp(what, "case_failed"))
+	if (!strcmp(what, "case_start") || !strcmp(what, "profile") ||
+	    !strcmp(what, "case_done") || !strcmp(what, "case_failed"))
 		return case_event(rd, what, event, err);
 	return fl_err_set(err, -EINVAL, FL_E_INFRA, "unknown event '%.64s'",
 			  what);
@@ -357,6 +360,7 @@ void fl_events_read(const char *buf, size_t n, enum fl_clock_kind clock,
 	*ret = (struct fl_events){ .running = -1 };
 	ret->cases = json_array();
 	ret->env = json_object();
+	ret->profiles = json_array();
 	for (size_t i = 0; i < ncases; i++)
 		json_array_append_new(ret->cases,
 				      json_pack("{s:s, s:s, s:s, s:{}}", "case",
@@ -387,5 +391,6 @@ void fl_events_clear(struct fl_events *ev)
 	free(ev->bad);
 	json_decref(ev->cases);
 	json_decref(ev->env);
+	json_decref(ev->profiles);
 	*ev = (struct fl_events){ 0 };
 }

@@ -20,6 +20,7 @@ struct fl_events {
 	ptrdiff_t running; /* index of the case that was begun, or -1 */
 	size_t done, failed, lost;
 	json_t *cases, *env; /* as in struct fl_boot_result */
+	json_t *profiles; /* as the guest sends them: samples.h */
 };
 
 /* clock decides which KPI a finished case must have. Never fails. */

@@ -191,7 +191,15 @@ static int fake_boot(const struct fl_boot *b, struct fl_boot_result *ret,
 		.boot_s = 0.01,
 		.total_s = 0.02,
 	};
-	for (size_t i = 0; i < b->ncases; i++)
+	if (b->profile_ns)
+		ret->profiles = json_array();
+	for (size_t i = 0; i < b->ncases; i++) {
+		if (b->profile_ns && ret->outcome == FL_RUN_DONE)
+			json_array_append_new(
+				ret->profiles,
+				fl_fake_profile(fl_buf_str(&image),
+						b->cases[i]->name,
+						b->profile_ns));
 		json_array_append_new(
 			ret->cases,
 			ret->outcome == FL_RUN_DONE ?
@@ -199,6 +207,7 @@ static int fake_boot(const struct fl_boot *b, struct fl_boot_result *ret,
 				json_pack("{s:s, s:s, s:s, s:{}}", "case",
 					  b->cases[i]->name, "status", "lost",
 					  "reason", ret->reason, "kpis"));
+	}
 	return fl_fs_write(console, ret->reason, strlen(ret->reason), err);
 }
 

@@ -51,6 +51,9 @@ char *fl_guest_plan(const struct fl_boot *boot)
 	fl_buf_printf(&b, FL_PLAN_MAGIC "\nclock %s\nphase_ns %llu\n",
 		      fl_clock_kind_str(boot->host->clock),
 		      (unsigned long long)phase_ns(boot->perturb));
+	if (boot->profile_ns)
+		fl_buf_printf(&b, "profile %lld\n",
+			      (long long)boot->profile_ns);
 	for (size_t i = 0; i < FL_ARRAY_SIZE(disks); i++)
 		if (needs_disk(boot, disks[i].type))
 			fl_buf_printf(&b, "disk %s %s /%s\n", disks[i].type,

@@ -37,6 +37,7 @@ void fl_boot_result_clear(struct fl_boot_result *r)
 	free(r->reason);
 	json_decref(r->cases);
 	json_decref(r->env);
+	json_decref(r->profiles);
 	*r = (struct fl_boot_result){ 0 };
 }
 

@@ -63,6 +63,9 @@ struct fl_boot {
 	 * rule, so that run k is the same run on every machine.
 	 */
 	unsigned perturb;
+	/* A profiling boot: guest time between two samples; 0: it measures. */
+	int64_t profile_ns;
+	const char *system_map; /* of image, for a profiling boot */
 	double timeout_s; /* no progress for so long: hang */
 	double total_s; /* the whole boot at most */
 };
@@ -77,6 +80,9 @@ struct fl_boot_result {
 	 */
 	json_t *cases;
 	json_t *env; /* flat object of what the guest said of itself */
+	/* Of a profiling boot: one entry per case that is done (samples.h);
+	 * its KPIs are disturbed. NULL otherwise. */
+	json_t *profiles;
 	double boot_s, total_s; /* real seconds: to the agent, to the end */
 };
 

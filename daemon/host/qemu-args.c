@@ -167,6 +167,8 @@ void fl_qemu_argv(const struct fl_qemu *m, struct fl_strv *argv)
 	if (exact(host))
 		fl_strv_addl(argv, "-icount", ICOUNT, "-rtc",
 			     "clock=vm,base=2026-01-01", "-seed", "1", NULL);
+	if (m->boot->profile_ns)
+		fl_strv_addl(argv, "-monitor", "stdio", NULL);
 	fl_strv_add(argv, "-chardev");
 	fl_strv_addf(argv, "file,id=console,path=%s", m->console);
 	fl_strv_add(argv, "-chardev");

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -71,6 +72,7 @@ static int prepare(struct fl_qemu *m, struct fl_err *err)
 	m->console = fl_path_join(m->dir, stale[0]);
 	m->events = fl_path_join(m->dir, stale[1]);
 	m->log = fl_path_join(m->dir, stale[2]);
+	m->code = fl_path_join(m->dir, "code.bin");
 	for (size_t i = 0; i < FL_ARRAY_SIZE(stale); i++) {
 		_cleanup_free_ char *path = fl_path_join(m->dir, stale[i]);
 
@@ -89,6 +91,9 @@ static void machine_clear(struct fl_qemu *m)
 	free(m->console);
 	free(m->events);
 	free(m->log);
+	free(m->code);
+	if (m->monitor >= 0)
+		close(m->monitor);
 }
 
 static int64_t size_of(const char *path)
@@ -126,6 +131,8 @@ static int watch(struct fl_qemu *m, struct fl_guest_facts *f,
 		if (size != seen) {
 			seen = size;
 			seen_ms = now;
+			if (m->monitor >= 0)
+				fl_qemu_profile_poll(m);
 		}
 		if (events && !ret->boot_s)
 			ret->boot_s = (double)(now - m->start_ms) / 1000;
@@ -153,6 +160,7 @@ static int conclude(struct fl_qemu *m, struct fl_guest_facts *f,
 	_cleanup_buf_ struct fl_buf console = { 0 }, events = { 0 };
 	_cleanup_buf_ struct fl_buf log = { 0 };
 	_cleanup_(fl_events_clear) struct fl_events ev = { 0 };
+	int r;
 
 	/*
 	 * Files that were never made are empty ones. Of too much console the
@@ -171,13 +179,32 @@ static int conclude(struct fl_qemu *m, struct fl_guest_facts *f,
 	f->emulator_log = fl_buf_str(&log);
 	fl_events_read(fl_buf_str(&events), events.len, m->boot->host->clock,
 		       m->boot->cases, m->boot->ncases, &ev);
-	return fl_guest_classify(f, &ev, ret, err);
+	r = fl_guest_classify(f, &ev, ret, err);
+	if (!r && m->boot->profile_ns)
+		r = fl_qemu_profile_conclude(m, ev.profiles, ret, err);
+	return r;
+}
+
+/* The monitor reads our orders from its standard input. */
+static int open_monitor(struct fl_qemu *m, struct fl_proc_spec *spec,
+			struct fl_err *err)
+{
+	int sv[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) < 0)
+		return fl_err_set(err, -errno, FL_E_INFRA,
+				  "cannot make a socket pair: %s",
+				  strerror(errno));
+	m->monitor = sv[0];
+	spec->stdin_fd = sv[1];
+	return 0;
 }
 
 static int boot_qemu(const struct fl_boot *boot, struct fl_boot_result *ret,
 		     struct fl_err *err)
 {
-	_cleanup_(machine_clear) struct fl_qemu m = { .boot = boot };
+	_cleanup_(machine_clear) struct fl_qemu m = { .boot = boot,
+						      .monitor = -1 };
 	_cleanup_strv_ struct fl_strv argv = { 0 };
 	struct fl_guest_facts facts = {
 		.timeout_s = boot->timeout_s > 0 ? boot->timeout_s : 60,
@@ -194,8 +221,13 @@ static int boot_qemu(const struct fl_boot *boot, struct fl_boot_result *ret,
 	fl_qemu_argv(&m, &argv);
 	spec.argv = argv.s;
 	spec.log = m.log;
+	if (boot->profile_ns)
+		r = open_monitor(&m, &spec, err);
 	m.start_ms = fl_clock_mono_ms();
-	r = fl_proc_spawn(&spec, &m.pid, err);
+	if (!r)
+		r = fl_proc_spawn(&spec, &m.pid, err);
+	if (spec.stdin_fd > 0)
+		close(spec.stdin_fd);
 	if (!r)
 		r = watch(&m, &facts, ret, err);
 	ret->total_s = (double)(fl_clock_mono_ms() - m.start_ms) / 1000;

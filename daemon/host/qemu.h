@@ -12,6 +12,9 @@
 struct fl_qemu {
 	const struct fl_boot *boot;
 	char *dir, *image, *initramfs, *console, *events, *log;
+	/* Profiling boots: where the code goes, and QEMU's monitor; else -1. */
+	char *code;
+	int monitor;
 	pid_t pid;
 	int64_t start_ms;
 };
@@ -23,5 +26,13 @@ void fl_qemu_argv(const struct fl_qemu *m, struct fl_strv *argv);
 /* See struct fl_host_ops. */
 int fl_qemu_recipe(const struct fl_host *host, enum fl_isa isa, json_t **ret,
 		   struct fl_err *err);
+
+/* ---- qemu-profile.c: boots with profile_ns --------------------------------- */
+
+/* Has the agent come to its end? Then saves the code and ends the machine. */
+void fl_qemu_profile_poll(struct fl_qemu *m);
+/* Names what the guest sent (raw: profiles of struct fl_events). */
+int fl_qemu_profile_conclude(const struct fl_qemu *m, const json_t *raw,
+			     struct fl_boot_result *ret, struct fl_err *err);
 
 #endif

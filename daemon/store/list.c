@@ -7,6 +7,13 @@
 
 #include <stdarg.h>
 
+#define PROFILES                                                           \
+	"SELECT p.*, c.name AS \"case\", ci.described AS version, k.sha, " \
+	"h.name AS host, h.clock FROM profile p JOIN run r "               \
+	"ON r.id = p.run_id JOIN \"case\" c ON c.id = p.case_id "          \
+	"JOIN host h ON h.id = r.host_id JOIN kernel k "                   \
+	"ON k.id = r.kernel_id JOIN commit_info ci ON ci.sha = k.sha, "
+
 static const char *const queries[FL_ROWS_N] = {
 	[FL_ROWS_TREES] = "SELECT name, url, path, fetched, fetch_error, "
 			  "(SELECT count(*) FROM kernel k WHERE k.tree_id = "
@@ -93,7 +100,8 @@ static const char *const queries[FL_ROWS_N] = {
 		"SELECT s.n, s.idx, s.run_id, g.sha, c.subject, c.described, s.outcome, "
 		"s.boots, s.value, s.candidates, s.posterior, s.kernel_id, "
 		"coalesce(nullif(k.reason, ''), (SELECT r.status || ': ' || "
-		"r.reason FROM run r WHERE r.kernel_id = k.id AND r.status "
+		"r.reason FROM run r WHERE r.kernel_id = k.id "
+		"AND r.purpose = 'measure' AND r.status "
 		"IN ('panic', 'hang', 'oom', 'no-boot', 'case-failed') "
 		"ORDER BY r.id DESC LIMIT 1), '') AS why FROM bisection_step s "
 		"JOIN bisection_commit g ON g.bisection_id = s.bisection_id "
@@ -176,6 +184,17 @@ static const char *const queries[FL_ROWS_N] = {
 		"SELECT c.hash, c.doc, k.compiler, k.release, k.dir, "
 		"k.final_config_hash FROM kernel k "
 		"JOIN config c ON c.id = k.config_id WHERE k.id = ?",
+	[FL_ROWS_PROFILES] = PROFILES
+	"kernel me WHERE me.id = ?1 AND (k.id = me.id "
+	"OR k.image_hash = me.image_hash) "
+	"AND r.recipe_id = ?2 AND c.name GLOB ?3 "
+	"ORDER BY c.name, r.id",
+	[FL_ROWS_PROFILES_OF] = PROFILES
+	"(SELECT 1) WHERE r.id = ?1 ORDER BY c.name",
+	[FL_ROWS_PROFILE_NODES] =
+		"SELECT n.parent, f.name AS function, n.self, n.rep "
+		"FROM profile_node n JOIN function f ON f.id = n.function_id "
+		"WHERE n.run_id = ?1 AND n.case_id = ?2 ORDER BY n.node",
 	[FL_ROWS_SAME_CULPRIT] =
 		"SELECT r.id FROM bisection me JOIN comparison mc "
 		"ON mc.id = me.comparison_id JOIN bisection b "

@@ -31,7 +31,8 @@ static const char SQL_RECIPE[] =
 	"ON CONFLICT (hash) DO UPDATE SET hash = hash RETURNING id";
 static const char SQL_RUN_NEW[] =
 	"INSERT INTO run (uuid, kernel_id, host_id, job_id, recipe_id, isa, "
-	"boot_no, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id";
+	"purpose, boot_no, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+	"RETURNING id";
 static const char SQL_RUN_CASE_NEW[] =
 	"INSERT INTO run_case (run_id, case_id) VALUES (?, ?)";
 static const char SQL_RUN_FINISH[] =
@@ -82,6 +83,7 @@ static const char SQL_MEAN_RUN[] =
 	"SELECT cast(1000 * avg(total_s) AS INTEGER) FROM (SELECT r.total_s, "
 	"(SELECT count(*) FROM run_case rc WHERE rc.run_id = r.id) AS n "
 	"FROM run r WHERE ?1 IN (0, r.host_id) AND r.status = 'done' "
+	"AND r.purpose = 'measure' "
 	"ORDER BY abs(n - ?2), r.id DESC LIMIT 4) HAVING count(*)";
 
 int fl_store_host(struct fl_store *s, const char *name, const char *driver,
@@ -162,10 +164,10 @@ int fl_store_run_new(struct fl_store *s, const struct fl_run_new *run,
 	make_uuid(uuid);
 	r = fl_store_begin(s, err);
 	if (!r)
-		r = fl_db_int(s, id, err, SQL_RUN_NEW, "siiiisii", uuid,
+		r = fl_db_int(s, id, err, SQL_RUN_NEW, "siiiissii", uuid,
 			      run->kernel_id, run->host_id, run->job_id,
-			      run->recipe_id, run->isa, run->boot_no,
-			      fl_clock_now());
+			      run->recipe_id, run->isa, run->purpose,
+			      run->boot_no, fl_clock_now());
 	for (size_t i = 0; !r && i < run->ncases; i++)
 		r = fl_db_exec(s, err, SQL_RUN_CASE_NEW, "ii", *id,
 			       run->cases[i]);

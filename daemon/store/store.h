@@ -118,6 +118,7 @@ int fl_store_recipe(struct fl_store *s, const json_t *doc, int64_t *id,
 struct fl_run_new {
 	int64_t kernel_id, host_id, job_id, recipe_id;
 	const char *isa; /* "plain" or "strings" */
+	const char *purpose; /* "measure" or "profile" */
 	int64_t boot_no;
 	const int64_t *cases;
 	size_t ncases;
@@ -138,6 +139,14 @@ struct fl_run_end {
  */
 int fl_store_run_finish(struct fl_store *s, int64_t id,
 			const struct fl_run_end *end, struct fl_err *err);
+
+/*
+ * The profiles of a profiling run that has just ended, as in host/samples.h;
+ * NULL: none. Cases that the run was not asked for, nodes that cannot be and
+ * counts that do not add up are an -EINVAL USER error.
+ */
+int fl_store_profiles(struct fl_store *s, int64_t run_id,
+		      const json_t *profiles, struct fl_err *err);
 
 /* Which boots count: after < run id, and run id <= until unless that is 0. */
 struct fl_span {
@@ -415,6 +424,9 @@ enum fl_rows {
 	FL_ROWS_RECIPE, /* id */
 	FL_ROWS_KERNEL_VALUES, /* kernel id, recipe id */
 	FL_ROWS_CONFIG, /* kernel id */
+	FL_ROWS_PROFILES, /* kernel, recipe, case pattern (GLOB) */
+	FL_ROWS_PROFILES_OF, /* run id */
+	FL_ROWS_PROFILE_NODES, /* run id, case id: in the order of nodes */
 	FL_ROWS_SAME_CULPRIT, /* bisection id: reports of its culprit */
 	FL_ROWS_N,
 };

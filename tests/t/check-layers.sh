@@ -25,7 +25,7 @@ check_includes() {
 		if (f ~ /^daemon\/(host|exec)\// ||
 		    f ~ /^daemon\/(conf|job|elf|kbuild|kconfig|initramfs|kmsg|lkp|numbers)(-[a-z-]+)?\.[ch]$/)
 			return 3
-		if (f ~ /^daemon\/(plan|worker|compare|noise|history|bisection|bisect-run|explain|nightly|request|report|outbox|api)(-[a-z-]+)?\.[ch]$/)
+		if (f ~ /^daemon\/(plan|worker|compare|noise|history|bisection|bisect-run|explain|nightly|profile|request|report|outbox|api)(-[a-z-]+)?\.[ch]$/)
 			return 4
 		if (f ~ /^daemon\/(main|cmd|cli)(-[a-z-]+)?\.[ch]$/) return 5
 		return -1

@@ -296,10 +296,42 @@ static void test_plan_refused(void **state _unused_)
 	assert_false(ev.started);
 }
 
+#define PROFILE(c, first)                                               \
+	"{\"event\":\"profile\",\"case\":\"" c "\",\"period_ns\":1000," \
+	"\"samples\":1,\"user\":0,\"lost\":0,\"first\":" first          \
+	",\"nodes\":[[-1,16,1]]}\n"
+
+/* A profile belongs to the case that runs. */
+static void test_profile(void **state _unused_)
+{
+	static const char *const bad[] = {
+		START PROFILE("a", "0") BEGIN_A DONE_A END,
+		START BEGIN_A DONE_A PROFILE("a", "0") END,
+		START BEGIN_A PROFILE("b", "0") DONE_A END,
+		START BEGIN_A PROFILE("x", "0") DONE_A END,
+		START BEGIN_A PROFILE("a", "1") DONE_A END,
+	};
+	_cleanup_(fl_events_clear) struct fl_events ev =
+		parse(START BEGIN_A PROFILE("a", "0") PROFILE("a", "1")
+			      DONE_A BEGIN_B FAIL_B END);
+
+	assert_null(ev.bad);
+	assert_int_equal(json_array_size(ev.profiles), 1);
+	assert_int_equal(ev.done, 1);
+	for (size_t i = 0; i < FL_ARRAY_SIZE(bad); i++) {
+		_cleanup_(fl_events_clear) struct fl_events other =
+			parse(bad[i]);
+
+		assert_non_null(other.bad);
+		assert_int_equal(json_array_size(other.profiles), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole_run),
+		cmocka_unit_test(test_profile),
 		cmocka_unit_test(test_cut_at_every_byte),
 		cmocka_unit_test(test_refuses),
 		cmocka_unit_test(test_goes_on_after_noise),

@@ -143,7 +143,7 @@ static void test_plan(void **state _unused_)
 	const struct fl_case *list[] = { &c };
 	struct fl_boot boot = { .host = &host, .cases = list, .ncases = 1 };
 	_cleanup_free_ char *plain = fl_guest_plan(&boot);
-	_cleanup_free_ char *moved = NULL;
+	_cleanup_free_ char *moved = NULL, *profile = NULL;
 
 	assert_memory_equal(plain,
 			    "faultline-plan 1\nclock exact\nphase_ns 0\n"
@@ -155,6 +155,10 @@ static void test_plan(void **state _unused_)
 	boot.perturb = 1;
 	moved = fl_guest_plan(&boot);
 	assert_null(strstr(moved, "phase_ns 0\n"));
+	assert_null(strstr(plain, "profile"));
+	boot.profile_ns = 100000;
+	profile = fl_guest_plan(&boot);
+	assert_non_null(strstr(profile, "\nprofile 100000\ndisk "));
 }
 
 static char *command_line(struct fl_host *host, enum fl_isa isa)
