@@ -240,7 +240,7 @@ static double evidence(const struct fl_bisect *b, double *weight)
 	}
 	for (int c = 1; c < b->n; c++)
 		weight[c] /= sum;
-	return top + log(sum);
+	return sum > 0 ? top + log(sum) : top;
 }
 
 /* Expected offset of each period against the one that goes on, and what each

@@ -225,7 +225,7 @@ static int period_of(const struct fl_hunt *h, int run)
 {
 	int every = h->params.recheck ? h->params.recheck : 20;
 
-	if (h->params.search.exact || every < 0 || h->started < 0)
+	if (h->params.search.exact || every <= 0 || h->started < 0)
 		return 0;
 	return (run - h->started) / every;
 }

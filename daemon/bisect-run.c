@@ -311,7 +311,7 @@ static int hunt_sides(const struct fl_brun_opts *opts, struct fl_git *git,
 int fl_brun(const struct fl_brun_opts *opts, json_t **ret, struct fl_err *err)
 {
 	_cleanup_(fl_git_freep) struct fl_git *git = NULL;
-	char good[FL_SHA_HEX], bad[FL_SHA_HEX];
+	char good[FL_SHA_HEX] = "", bad[FL_SHA_HEX] = "";
 	int r = fl_git_discover(opts->repo, &git, err);
 
 	if (!r)
