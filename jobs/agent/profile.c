@@ -107,12 +107,12 @@ static int silent(enum libperf_print_level level, const char *fmt, va_list ap)
 
 int fl_profile_statement(const char *word, const char *rest)
 {
-	char *end;
+	char *last;
 
 	if (strcmp(word, "profile") != 0)
 		return 0;
-	fl_profile_ns = strtoull(rest, &end, 10);
-	return end > rest && !*end && fl_profile_ns >= 10000 &&
+	fl_profile_ns = strtoull(rest, &last, 10);
+	return last > rest && !*last && fl_profile_ns >= 10000 &&
 			       fl_profile_ns <= 1000000000 ?
 		       1 :
 		       -1;
@@ -143,8 +143,8 @@ static void stop(void)
 	sampler = NULL;
 }
 
-int fl_profile_begin(const struct fl_plan *plan, const struct fl_plan_case *c,
-		     unsigned index)
+static int begin(const struct fl_plan *plan, const struct fl_plan_case *c,
+		 unsigned index)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -209,7 +209,7 @@ static int write_all(int fd, const void *p, size_t n)
 	return 0;
 }
 
-int fl_profile_end(unsigned index)
+static int end(unsigned index)
 {
 	struct perf_event_mmap_page *page;
 	struct perf_counts_values v = { 0 };
@@ -235,6 +235,25 @@ int fl_profile_end(unsigned index)
 	close(fd);
 	stop();
 	return -r;
+}
+
+static void check(int code, const char *what, struct fl_slot *s)
+{
+	if (!code)
+		return;
+	snprintf(s->error, sizeof(s->error), "%s: %s", what, strerror(code));
+	_exit(1);
+}
+
+void fl_profile_begin(const struct fl_plan *plan, const struct fl_plan_case *c,
+		      unsigned index, struct fl_slot *s)
+{
+	check(begin(plan, c, index), "cannot sample", s);
+}
+
+void fl_profile_end(unsigned index, struct fl_slot *s)
+{
+	check(end(index), "cannot save its samples", s);
 }
 
 void fl_profile_wait(void)

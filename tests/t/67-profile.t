@@ -9,6 +9,11 @@ PATH=$B:$PATH
 # shellcheck source=tests/t/fixture.sh
 . "$TOP/tests/t/fixture.sh"
 
+grep -q 'anon_inode:\[perf_event\]' "$B/faultline-agent-profile"
+ok $? "profiling boots have a profiler"
+! grep -q 'anon_inode:\[perf_event\]' "$B/faultline-agent"
+ok $? "measuring boots have none"
+
 ws=$T/ws
 sql() {
 	sqlite3 "$ws/results.db" "$1"
