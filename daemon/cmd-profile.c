@@ -18,8 +18,20 @@ static void set_clear(struct fl_profile_set *set)
 	free(set->label);
 }
 
-/* Rows of FL_ROWS_PROFILES(_OF): several runs of one case follow each other. */
-static int load(struct fl_cli *cli, const json_t *rows,
+static bool has(const json_t *names, const char *name)
+{
+	json_t *v;
+	size_t i;
+
+	json_array_foreach((json_t *)names, i, v)
+		if (!strcmp(json_string_value(v), name))
+			return true;
+	return false;
+}
+
+/* Rows of FL_ROWS_PROFILES(_OF): several runs of one case follow each other.
+ * names: the cases that are wanted; NULL: all. */
+static int load(struct fl_cli *cli, const json_t *rows, const json_t *names,
 		struct fl_profile_set *set, struct fl_err *err)
 {
 	json_t *row;
@@ -28,11 +40,13 @@ static int load(struct fl_cli *cli, const json_t *rows,
 	json_array_foreach((json_t *)rows, i, row) {
 		const char *name = fl_json_str_or(row, "case", "");
 		json_auto_t *nodes = NULL;
-		int r = fl_store_rows(cli->store, FL_ROWS_PROFILE_NODES, &nodes,
-				      err, "ii",
-				      fl_json_int_or(row, "run_id", 0),
-				      fl_json_int_or(row, "case_id", 0));
+		int r;
 
+		if (names && !has(names, name))
+			continue;
+		r = fl_store_rows(cli->store, FL_ROWS_PROFILE_NODES, &nodes,
+				  err, "ii", fl_json_int_or(row, "run_id", 0),
+				  fl_json_int_or(row, "case_id", 0));
 		if (r < 0)
 			return r;
 		if (!set->n || strcmp(set->v[set->n - 1].name, name) != 0) {
@@ -115,7 +129,7 @@ static int take_side(struct fl_cli *cli, const struct fl_request *q,
 				  fl_json_int_or(q->doc, "recipe", 0),
 				  pattern ? pattern : "*");
 	if (!r)
-		r = load(cli, rows, set, err);
+		r = load(cli, rows, json_object_get(q->doc, "cases"), set, err);
 	if (!r)
 		r = load_kpis(cli, q, k.id, set, err);
 	set->label = fl_strdup(rev);
@@ -228,7 +242,7 @@ static int run_show(struct fl_cli *cli, struct fl_err *err)
 			"run %lld has no profile; 'faultline profile REV --job J' makes one",
 			(long long)id);
 	if (!r)
-		r = load(cli, rows, &set, err);
+		r = load(cli, rows, NULL, &set, err);
 	if (r < 0)
 		return r;
 	set.label = fl_asprintf("run %lld (%s)", (long long)id,

@@ -6,6 +6,7 @@
 #include "plan-need.h"
 
 #include <string.h>
+#include "../jobs/agent/protocol.h"
 #include "host/samples.h"
 #include "util/fs.h"
 
@@ -179,6 +180,7 @@ static int profile_recipe(struct fl_target *t, int64_t period_ns,
 		return r;
 	doc = json_deep_copy(json_object_get(json_array_get(rows, 0), "doc"));
 	json_object_set_new(doc, "profile_ns", json_integer(period_ns));
+	json_object_set_new(doc, "profiler", json_integer(FL_PROFILER_VERSION));
 	return fl_store_recipe(t->p->store, doc, &t->profile_recipe, err);
 }
 

@@ -36,6 +36,18 @@ static int choose_cases(struct fl_target *t, const char *pattern,
 		t->job->name, pattern, t->job->ncases, t->job->cases[0].name);
 }
 
+/* The verbs print these; the kernel may have profiles of other jobs too. */
+static json_t *names_of(const struct fl_target *t, const struct fl_caseset *set)
+{
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < set->n; i++)
+		if (set->want[i])
+			json_array_append_new(
+				names, json_string(t->job->cases[i].name));
+	return names;
+}
+
 /* One side: its kernel, then its boots; doc learns "<key>_kernel". */
 static int need_side(struct fl_target *t, struct fl_request *q, const char *key,
 		     const struct fl_caseset *set, struct fl_err *err)
@@ -74,6 +86,7 @@ static int profile_advance(struct fl_plan *p, struct fl_request *q,
 				 err);
 	if (r < 0)
 		return r;
+	json_object_set_new(q->doc, "cases", names_of(t, &set));
 	json_object_set_new(q->doc, "measured",
 			    json_integer(t->recipe[FL_ISA_PLAIN]));
 	/* Both sides at once: they may build and boot beside each other. */

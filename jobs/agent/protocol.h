@@ -64,6 +64,7 @@
  * FL_PROFILE_BASE, where a sample hit (count > 0) or where a caller goes on
  * (count 0).
  */
+#define FL_PROFILER_VERSION 1 /* part of the recipe of profiles */
 #define FL_PROFILE_BASE 0xffffffff80000000ULL /* x86-64: where memory 0 is */
 #define FL_PROFILE_STACK 48 /* callers of a sample that are kept */
 

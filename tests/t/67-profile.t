@@ -133,6 +133,13 @@ is "$(json "v ->> '\$[0].boots', v ->> '\$[0].samples'" 'json_each(1)')" \
 is "$(sql "SELECT count(*) FROM sample s JOIN run r ON r.id = s.run_id
 	WHERE r.purpose = 'profile'")" 0 "and measure nothing"
 
+# --- another job
+run faultline -q -C "$ws" profile v6.2 --job pagefault --case '*xfs' --json
+is "$status" 0 "a job with other cases"
+run faultline -q -C "$ws" profile v6.2 --job smoke --json
+is "$(json "group_concat(value ->> 'case')" 'json_each(v)')" "$case1,$case4" \
+	"each job shows its own"
+
 # --- one run
 id=$(sql "SELECT min(id) FROM run WHERE purpose = 'profile'")
 run faultline -q -C "$ws" profile show "$id" --top 1
