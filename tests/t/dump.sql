@@ -36,8 +36,10 @@ SELECT 'bisection', c.name, q.name, b.side, b.good_sha, b.bad_sha, b.status, b.r
 	FROM bisection b JOIN "case" c ON c.id = b.case_id JOIN kpi q ON q.id = b.kpi_id ORDER BY c.name, q.name, b.side;
 SELECT 'graph', c.name, q.name, b.side, g.idx, g.sha, g.parents, g.prior
 	FROM bisection_commit g JOIN bisection b ON b.id = g.bisection_id JOIN "case" c ON c.id = b.case_id JOIN kpi q ON q.id = b.kpi_id ORDER BY c.name, q.name, b.side, g.idx;
-SELECT 'step', c.name, q.name, b.side, s.n, s.idx, k.sha, s.outcome, s.boots, s.value, s.candidates, s.posterior
-	FROM bisection_step s JOIN bisection b ON b.id = s.bisection_id JOIN kernel k ON k.id = s.kernel_id JOIN "case" c ON c.id = b.case_id JOIN kpi q ON q.id = b.kpi_id ORDER BY c.name, q.name, b.side, s.n;
+-- In which order boots came in depends on the moment; so do the beliefs on the
+-- way, but not the end.
+SELECT 'step', c.name, q.name, b.side, s.idx, k.sha, s.outcome, s.boots, s.value
+	FROM bisection_step s JOIN bisection b ON b.id = s.bisection_id JOIN kernel k ON k.id = s.kernel_id JOIN "case" c ON c.id = b.case_id JOIN kpi q ON q.id = b.kpi_id ORDER BY c.name, q.name, b.side, s.idx, s.boots;
 SELECT 'noise', host, "case", kpi, images, boots, repetitions, repetition_sd, boot_sd, image_sd, s0sq, d0, df_a, upper_share, modes_apart FROM v_noise ORDER BY host, "case", kpi;
 SELECT 'attribution', b.culprit_sha, c.name, q.name, a.parent_value, a.culprit_value, a.boots, a.on_base_value, a.share, a.explained
 	FROM attribution a JOIN bisection b ON b.id = a.bisection_id JOIN "case" c ON c.id = a.case_id JOIN kpi q ON q.id = a.kpi_id ORDER BY b.culprit_sha, c.name, q.name;

@@ -457,5 +457,6 @@ int main(void)
 		cmocka_unit_test_teardown(long_series_are_quick, clear),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
