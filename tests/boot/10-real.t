@@ -25,10 +25,10 @@ sql() {
 # command line.
 busy() {
 	local cmdline
-	for cmdline in /proc/[0-9]*/cmdline; do
-		tr '\0' ' ' <"$cmdline" 2>/dev/null | grep -F "$T" |
-			grep -q "$1" && return 0
-	done
+	# One grep for all: a boot takes seconds, and must not be missed.
+	while read -r cmdline; do
+		tr '\0' ' ' 2>/dev/null <"$cmdline" | grep -q "$1" && return 0
+	done 2>/dev/null < <(grep -laF -- "$T" /proc/[0-9]*/cmdline)
 	return 1
 }
 
@@ -39,7 +39,7 @@ idle() {
 # kill_when CONDITION… -- VERB…: starts faultline, kills it by SIGKILL when
 # the condition holds, and waits until its children are gone.
 kill_when() {
-	local cond=() pid
+	local cond=() pid hit=1
 	while [ "$1" != -- ]; do
 		cond+=("$1")
 		shift
@@ -47,8 +47,12 @@ kill_when() {
 	shift
 	"$B/faultline" -q -C "$T/ws" "$@" >/dev/null 2>&1 &
 	pid=$!
-	wait_for -t 900 "${cond[@]}"
-	ok $? "the point to kill at is reached: ${cond[*]}"
+	reached_or_over() {
+		"${cond[@]}" && hit=0 && return
+		! kill -0 "$pid" 2>/dev/null
+	}
+	wait_for -t 900 reached_or_over
+	ok $hit "the point to kill at is reached: ${cond[*]}"
 	kill -9 "$pid"
 	wait "$pid" 2>/dev/null
 	wait_for -t 20 idle
