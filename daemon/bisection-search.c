@@ -7,6 +7,7 @@
 #include <string.h>
 #include "compare.h"
 #include "noise.h"
+#include "stats/stats.h"
 
 /* Perturbed runs of one image agree better than two images do. */
 #define EXACT_MIN_SD 1e-5
@@ -217,15 +218,12 @@ static double pooled_sd(const struct fl_search *s)
 	size_t df = 0;
 
 	for (int i = 0; i < s->n; i++) {
-		const struct fl_search_node *node = &s->node[i];
-		double mean = 0;
+		const struct fl_boots *boots = &s->node[i].boots;
+		size_t own = boots->n ? boots->n - 1 : 0;
+		double sd = fl_stats_sd(boots->v, boots->n);
 
-		for (size_t j = 0; j < node->boots.n; j++)
-			mean += node->boots.v[j] / (double)node->boots.n;
-		for (size_t j = 0; j < node->boots.n; j++)
-			ss += (node->boots.v[j] - mean) *
-			      (node->boots.v[j] - mean);
-		df += node->boots.n ? node->boots.n - 1 : 0;
+		ss += (double)own * sd * sd;
+		df += own;
 	}
 	return df ? sqrt(ss / (double)df) : 0;
 }

@@ -14,12 +14,10 @@ static struct fl_noise model(const json_t *v)
 	double se = fl_json_num_or(v, "repetition_sd", 0);
 	double su = fl_json_num_or(v, "boot_sd", 0);
 	double sa = fl_json_num_or(v, "image_sd", 0);
-	double reps = fmax(fl_json_num_or(v, "repetitions", 1), 1);
 	struct fl_noise m = {
 		.images = (size_t)fl_json_int_or(v, "images", 0),
 		.boots = (size_t)fl_json_int_or(v, "boots", 0),
-		.reps = reps,
-		.c_r = reps >= 3 ? 1.57 : 1,
+		.reps = fl_json_num_or(v, "repetitions", 1),
 		.se2 = se * se,
 		.su2 = su * su,
 		.sa2 = sa * sa,
@@ -28,8 +26,7 @@ static struct fl_noise model(const json_t *v)
 		.d0 = fl_json_num_or(v, "d0", 0),
 	};
 
-	m.var_y = m.su2 + m.c_r * m.se2 / m.reps;
-	m.lambda = m.var_y > 0 ? m.sa2 / m.var_y : 0;
+	fl_noise_derive(&m);
 	return m;
 }
 

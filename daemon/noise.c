@@ -146,13 +146,11 @@ int fl_noise_known(struct fl_target *t, int64_t case_id, int64_t kpi_id,
 	ret->images = (size_t)row.images;
 	ret->boots = (size_t)row.boots;
 	ret->reps = row.repetitions;
-	ret->c_r = row.repetitions >= 3 ? 1.57 : 1;
 	ret->se2 = row.se2;
 	ret->su2 = row.su2;
 	ret->sa2 = row.sa2;
 	ret->df_a = row.df_a;
-	ret->var_y = row.su2 + ret->c_r * row.se2 / fmax(row.repetitions, 1);
-	ret->lambda = ret->var_y > 0 ? row.sa2 / ret->var_y : 0;
+	fl_noise_derive(ret);
 	ret->s0sq = row.s0sq;
 	ret->d0 = row.d0;
 	modes_parse(row.modes, &ret->modes);

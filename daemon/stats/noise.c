@@ -169,6 +169,13 @@ static size_t at_most(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+void fl_noise_derive(struct fl_noise *m)
+{
+	m->c_r = m->reps >= 3 ? C_MEDIAN : 1;
+	m->var_y = m->su2 + m->c_r * m->se2 / fmax(m->reps, 1);
+	m->lambda = m->var_y > 0 ? m->sa2 / m->var_y : 0;
+}
+
 /* Boots minus the level around them, for the modes: that of their image, or
  * of its neighbours where there are any. */
 static void find_modes(const struct boots *b, bool neighbours,

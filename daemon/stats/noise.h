@@ -73,6 +73,10 @@ struct fl_noise {
 int fl_noise_fit(const struct fl_noise_obs *obs, size_t n,
 		 const struct fl_noise_params *params, struct fl_noise *ret);
 
+/* Sets c_r, var_y and lambda of a model that was kept elsewhere, from its reps
+ * and variances: boots are taken to have had medians, all of as many. */
+void fl_noise_derive(struct fl_noise *m);
+
 /*
  * Prior (s0sq, d0) of the variance from past variances s2[i] with df[i]
  * degrees of freedom each, by the method of moments on log s2 (Smyth 2004,
